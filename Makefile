@@ -1,0 +1,45 @@
+# One command does everything, from nothing but Python 3.11, pip, make and gcc.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test slow lint format bench setup clean
+
+help:  ## show this list
+	@echo "eigenveil: differentially private PCA. Targets:"
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
+	  || grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+	@touch $@
+
+setup: $(READY)  ## create .venv and install everything, pinned by constraints.txt
+
+demo: $(READY)  ## a private covariance of handwritten digits: a table and a picture
+	$(BIN)/python examples/first_private_covariance.py
+
+test: $(READY)  ## set everything up and run the quick tests (all rooms, all rules)
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+slow: $(READY)  ## statistical and audit tests that take minutes
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+lint: $(READY)  ## ruff, mypy strict, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(READY)  ## let ruff write the code its way
+	$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+bench: $(READY)  ## benchmarks, as ratios; tables go to benchmarks/results
+	$(BIN)/python benchmarks/sampler.py
+
+clean:  ## remove what make has made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo-output

@@ -1,0 +1,28 @@
+"""Exact noise and the private primitives. Knows nothing of principal components."""
+
+from eigenveil.mechanisms.byte_source import ByteSource, SeededBytes, no_noise, system_bytes
+from eigenveil.mechanisms.clipped_sum import noisy_clipped_sum
+from eigenveil.mechanisms.count import noisy_count
+from eigenveil.mechanisms.histogram import stability_histogram
+from eigenveil.mechanisms.private_mean import private_mean
+from eigenveil.mechanisms.propose_test_release import propose_test_release
+from eigenveil.mechanisms.radius import radius_search
+from eigenveil.mechanisms.tracked_mean import MeanRelease, tracked_mean
+from eigenveil.mechanisms.veil import Grant, Veil
+
+__all__ = [
+    "ByteSource",
+    "Grant",
+    "MeanRelease",
+    "SeededBytes",
+    "Veil",
+    "no_noise",
+    "noisy_clipped_sum",
+    "noisy_count",
+    "private_mean",
+    "propose_test_release",
+    "radius_search",
+    "stability_histogram",
+    "system_bytes",
+    "tracked_mean",
+]

@@ -1,0 +1,184 @@
+"""The veil: the one door through which anything leaves. It charges the ledger, then draws noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.mechanisms.byte_source import ByteSource, system_bytes
+from eigenveil.mechanisms.exact_noise import gaussian_integers, laplace_integers
+from eigenveil.privacy.gaussian import check_epsilon, check_mu
+from eigenveil.privacy.ledger import Ledger
+from eigenveil.privacy.relation import Relation
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+IntegerNoise = Callable[[int, int, ByteSource], IntArray]
+
+_CEILING = 1 << 61
+"""Statistics are cut to +-2^61 grid steps: never met in practice, and no sensitivity grows by it."""
+
+
+class Veil:
+    """A ledger and a source of randomness, handed together to every mechanism.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        What is charged.
+    source : callable, optional
+        n -> n random bytes. Leave it out: the operating system's CSPRNG is the only private one, and
+        with any other the ledger says "not private" for ever.
+
+    Formal guarantees
+    -----------------
+    No noise is drawn, and no value leaves, but through a `Grant`, and a grant exists only after its
+    charge was accepted and written. A crash after that cannot hide the spending.
+
+    Examples
+    --------
+    >>> from eigenveil.privacy import Budget
+    >>> veil = Veil(Ledger(Budget.from_mu(1.0)))
+    >>> grant = veil.gaussian("the answer", mu=0.5, sensitivity=1.0, draws=1)
+    >>> release = grant.release(grant.on_grid([42]))
+    >>> release.shape, veil.ledger.mu
+    ((1,), 0.5)
+    """
+
+    def __init__(self, ledger: Ledger, *, source: ByteSource | None = None) -> None:
+        if source is not None and source is not system_bytes:
+            ledger.mark_not_private("seeded: noise comes from an injected source of bytes")
+        self.ledger = ledger
+        self.source: ByteSource = system_bytes if source is None else source
+
+    @property
+    def relation(self) -> Relation:
+        """What neighbours are."""
+        return self.ledger.relation
+
+    def over(self, part: Ledger) -> Veil:
+        """The same source of randomness, charging one part of a parallel composition."""
+        return Veil(part, source=self.source)
+
+    def gaussian(
+        self, what: str, *, mu: float, sensitivity: float, draws: int, releases: int = 1, note: str = ""
+    ) -> Grant:
+        """Pay for `releases` Gaussian releases, `draws` values in all, mu-GDP together.
+
+        The noise of each has standard deviation sensitivity * sqrt(releases) / mu, rounded up to a
+        whole number of grid steps. The grid is 2^-24 of that noise, or finer where many values of a
+        small sensitivity need it: a function of public numbers only.
+        """
+        check_mu(mu)
+        exact = Fraction(check_sensitivity(sensitivity)) / Fraction(mu) * _sqrt_up(releases)
+        exponent = grid_exponent(float(exact), sensitivity=sensitivity, size=draws)
+        grant = Grant(self, gaussian_integers, exact, exponent, draws)
+        self.ledger.charge_gaussian(
+            what,
+            mu=mu,
+            sensitivity=sensitivity,
+            scale=grant.scale,
+            releases=releases,
+            draws=draws,
+            note=note,
+        )
+        return grant
+
+    def laplace(
+        self,
+        what: str,
+        *,
+        epsilon: float,
+        sensitivity: float,
+        delta: float = 0.0,
+        draws: int | None = 1,
+        note: str = "",
+    ) -> Grant:
+        """Pay for one Laplace release of L1 `sensitivity`; noise of scale sensitivity / epsilon.
+
+        `delta` is what the mechanism around the draws costs on top (a threshold, a failed test);
+        `draws=None` where their number is secret.
+        """
+        exact = Fraction(check_sensitivity(sensitivity)) / Fraction(check_epsilon(epsilon))
+        exponent = grid_exponent(float(exact), sensitivity=sensitivity, size=1)
+        grant = Grant(self, laplace_integers, exact, exponent, draws)
+        self.ledger.charge_approximate(
+            what,
+            epsilon=epsilon,
+            delta=delta,
+            sensitivity=sensitivity,
+            scale=grant.scale,
+            draws=draws,
+            note=note,
+        )
+        return grant
+
+
+class Grant:
+    """The right to draw, already paid for: a noise scale, a grid, and how many values may be drawn.
+
+    Formal guarantees
+    -----------------
+    `release` returns (x + round(s Z)) 2^exponent for integers x and an integer s with s 2^exponent not
+    below the scale that was paid for. As shown in `exact_noise`, that is rounding applied to the ideal
+    mechanism on the reals. Turning the integer sum into float64 is post-processing, and so is
+    everything after it.
+    """
+
+    def __init__(self, veil: Veil, noise: IntegerNoise, scale: Fraction, exponent: int, draws: int | None) -> None:
+        self._veil = veil
+        self._noise = noise
+        self._exact_scale = scale
+        self.exponent = exponent
+        self._left = draws
+
+    @property
+    def scale(self) -> float:
+        """Standard deviation (Gaussian) or scale (Laplace) of the noise, as drawn."""
+        return math.ldexp(self._steps(1.0), self.exponent)
+
+    def on_grid(self, numbers: npt.ArrayLike) -> IntArray:
+        """Whole numbers, such as counts, in grid steps: exact, since 1 is a multiple of the grid."""
+        return np.asarray(numbers, dtype=np.int64) << max(-self.exponent, 0)
+
+    def nearest(self, numbers: npt.ArrayLike) -> IntArray:
+        """Real numbers in grid steps, each rounded to the nearest (the caller accounts for that)."""
+        steps = np.rint(np.ldexp(np.asarray(numbers, dtype=np.float64), -self.exponent))
+        return np.clip(steps, -float(_CEILING), float(_CEILING)).astype(np.int64)
+
+    def release(self, steps: IntArray, *, weight: float = 1.0) -> FloatArray:
+        """Add noise of `weight` times the scale to integers in grid steps; returns numbers."""
+        if self._left is not None:
+            if steps.size > self._left:
+                raise InvalidInputError(
+                    f"{steps.size} draws were asked of a grant with {self._left} left; nothing was drawn."
+                )
+            self._left -= steps.size
+        noise = self._noise(self._steps(weight), steps.size, self._veil.source).reshape(steps.shape)
+        return np.ldexp((np.clip(steps, -_CEILING, _CEILING) + noise).astype(np.float64), self.exponent)
+
+    def _steps(self, weight: float) -> int:
+        return max(1, math.ceil(self._exact_scale * Fraction(weight) / Fraction(2) ** self.exponent))
+
+
+def grid_exponent(scale: float, *, sensitivity: float, size: int) -> int:
+    """The grid of a release: 2^exponent is at most scale * 2^-24 and sensitivity * 2^-16 / sqrt(size)."""
+    return math.floor(min(math.log2(scale) - 24, math.log2(sensitivity) - 16 - math.log2(max(size, 1)) / 2))
+
+
+def check_sensitivity(sensitivity: float) -> float:
+    """Return `sensitivity` if it is a positive finite number, else explain."""
+    if not (math.isfinite(sensitivity) and sensitivity > 0):
+        raise InvalidInputError(f"sensitivity must be a finite number above 0, got {sensitivity!r}.")
+    return float(sensitivity)
+
+
+def _sqrt_up(n: int) -> Fraction:
+    """A rational not below sqrt(n), right to a relative 2^-52."""
+    root = math.isqrt(n)
+    return Fraction(root) if root * root == n else Fraction(math.nextafter(math.sqrt(n), math.inf))

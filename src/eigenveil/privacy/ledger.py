@@ -1,0 +1,372 @@
+"""The ledger: what was spent, on what, under which relation; written before noise is drawn."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import threading
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from eigenveil.errors import BudgetExceededError, InvalidInputError, NotDisjointError
+from eigenveil.privacy.budget import Budget, delta_of, epsilon_of
+from eigenveil.privacy.entries import Cost, Entry, Parallel, Partition
+from eigenveil.privacy.gaussian import check_mu
+from eigenveil.privacy.relation import Relation
+
+_SCHEMA = 1
+_SLACK = 1 + 1e-10
+"""Shares of the whole may add up to it but for last bits; `Budget` keeps ten times this in hand."""
+
+
+class Ledger:
+    """An append-only account of everything released, and a filter that never lets it pass the total.
+
+    Parameters
+    ----------
+    budget : Budget
+        The total.
+    relation : Relation or str
+        What neighbours are; every sensitivity in the ledger is meant under it.
+
+    Formal guarantees
+    -----------------
+    A charge that does not fit raises `BudgetExceededError` before anything is written, and thus before
+    anything is drawn. Costs add up in sequence (mu^2 for Gaussian entries, epsilon and delta for the
+    others) and take the maximum over parallel parts. What the totals imply, also with shares chosen
+    as the run goes, is proven in `Budget`.
+
+    Examples
+    --------
+    >>> ledger = Ledger(Budget.from_epsilon_delta(1.0, 1e-6), relation="add-remove")
+    >>> entry = ledger.charge_gaussian("count", mu=0.1, sensitivity=1.0, scale=10.0)
+    >>> round(ledger.mu, 6), ledger.private
+    (0.1, True)
+    >>> ledger.charge_gaussian("far too much", mu=3.0, sensitivity=1.0, scale=1 / 3)
+    Traceback (most recent call last):
+    ...
+    eigenveil.errors.BudgetExceededError: "far too much" asks for mu = 3, but 0.214544 of 0.236704 is left.
+    Hint: Nothing was drawn. Ask for less, release fewer things, or start with a larger budget.
+    """
+
+    def __init__(self, budget: Budget, *, relation: Relation | str = Relation.ADD_REMOVE) -> None:
+        self.budget = budget
+        self.relation = Relation(relation)
+        self._nodes: list[Entry | Parallel] = []
+        self._cost = Cost()
+        self._not_private: list[str] = []
+        self._parent: Ledger | None = None
+        self._group: Parallel | None = None
+        self._index = 0
+        self._lock = threading.RLock()
+
+    # -- spending --------------------------------------------------------------------------------
+
+    def charge_gaussian(
+        self,
+        what: str,
+        *,
+        mu: float,
+        sensitivity: float,
+        scale: float,
+        releases: int = 1,
+        draws: int = 1,
+        note: str = "",
+    ) -> Entry:
+        """Pay for `releases` Gaussian releases of L2 `sensitivity` and noise `scale`, mu-GDP together."""
+        check_mu(mu)
+        entry = Entry(
+            what=what,
+            kind="gaussian",
+            mu=float(mu),
+            sensitivity=float(sensitivity),
+            scale=float(scale),
+            releases=releases,
+            draws=draws,
+            note=note,
+        )
+        return self._append(entry)
+
+    def charge_approximate(
+        self,
+        what: str,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+        sensitivity: float | None = None,
+        scale: float | None = None,
+        releases: int = 1,
+        draws: int | None = 1,
+        note: str = "",
+    ) -> Entry:
+        """Pay for a release that is (epsilon, delta)-DP and not Gaussian, from the part set aside."""
+        if not (math.isfinite(epsilon) and epsilon >= 0 and 0 <= delta < 1 and epsilon + delta > 0):
+            raise InvalidInputError(
+                f'"{what}" must cost a finite epsilon >= 0 and delta in [0, 1), not both 0; '
+                f"got ({epsilon!r}, {delta!r})."
+            )
+        entry = Entry(
+            what=what,
+            kind="approximate",
+            epsilon=float(epsilon),
+            delta=float(delta),
+            sensitivity=sensitivity,
+            scale=scale,
+            releases=releases,
+            draws=draws,
+            note=note,
+        )
+        return self._append(entry)
+
+    def declare(self, what: str, *, note: str = "") -> Entry:
+        """Write down what the user states to be public, or what the relation makes public."""
+        return self._append(Entry(what=what, kind="declared", note=note))
+
+    def mark_not_private(self, reason: str) -> None:
+        """Say, for ever and wherever the ledger is shown, that the guarantee does not hold."""
+        root = self._root
+        with root._lock:
+            if reason not in root._not_private:
+                root._not_private.append(reason)
+
+    def parallel(self, partition: Partition) -> tuple[Ledger, ...]:
+        """One ledger a part, for parts that `partition` vouches to be disjoint.
+
+        The group costs what its dearest part costs. Raises `NotDisjointError` where a unit that is
+        removed (or replaced, as the relation says) could move others, or itself, to another part.
+        """
+        if self.relation.part_must_survive not in partition.stable_under:
+            raise NotDisjointError(
+                f"parallel composition under {self.relation.value} needs parts that survive the "
+                f"{self.relation.part_must_survive} of a unit; these survive "
+                f"{sorted(partition.stable_under) or 'nothing'}.",
+                hint="Parts by position survive replacement, parts by each unit's own coin survive removal.",
+            )
+        group = Parallel(how=partition.assert_disjoint(), parts=tuple([] for _ in range(partition.parts)))
+        group.costs = [Cost()] * partition.parts
+        with self._root._lock:
+            self._nodes.append(group)
+        return tuple(self._child(group, index) for index in range(partition.parts))
+
+    # -- what it comes to ------------------------------------------------------------------------
+
+    @property
+    def mu(self) -> float:
+        """The Gaussian part: everything Gaussian together is mu-GDP."""
+        return math.sqrt(self._cost.mu_squared)
+
+    @property
+    def remaining_mu(self) -> float:
+        """The largest mu that one more Gaussian release here may cost."""
+        return math.sqrt(max(0.0, self.budget.mu**2 - self._met().mu_squared))
+
+    @property
+    def remaining_aside(self) -> tuple[float, float]:
+        """What is left of the (epsilon, delta) set aside for releases that are not Gaussian."""
+        total = self._met()
+        return (
+            max(0.0, self.budget.epsilon_aside - total.epsilon),
+            max(0.0, self.budget.delta_aside - total.delta),
+        )
+
+    def delta(self, epsilon: float) -> float:
+        """The delta at which everything so far is (epsilon, delta)-DP."""
+        return delta_of(self.mu, self._cost.epsilon, self._cost.delta, epsilon)
+
+    def epsilon(self, delta: float) -> float:
+        """The epsilon at which everything so far is (epsilon, delta)-DP."""
+        return epsilon_of(self.mu, self._cost.epsilon, self._cost.delta, delta)
+
+    @property
+    def private(self) -> bool:
+        """Whether the guarantee holds; `reasons` says why not."""
+        return not self.reasons
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the guarantee does not hold; empty if it does."""
+        return tuple(self._root._not_private)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries in the order they were written, parallel parts one after another."""
+        return tuple(entry for _, entry in self._walk())
+
+    @property
+    def nodes(self) -> tuple[Entry | Parallel, ...]:
+        """The entries and groups of parallel parts at the top."""
+        return tuple(self._nodes)
+
+    # -- showing and keeping ---------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"<Ledger {self._verdict()}>"
+
+    def __str__(self) -> str:
+        rows = [_HEAD, *self._rows()]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if i == 0 else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        lines.insert(1, "-" * max(map(len, lines)))
+        return "\n".join([self._verdict(), *lines])
+
+    def _repr_html_(self) -> str:
+        def row(cells: tuple[str, ...], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+        body = "".join(row(cells, "td") for cells in self._rows())
+        return (
+            f"<div class='eigenveil-ledger'><p><b>{html.escape(self._verdict())}</b></p>"
+            f"<table><thead>{row(_HEAD, 'th')}</thead><tbody>{body}</tbody></table></div>"
+        )
+
+    def to_json(self) -> str:
+        """Everything in the ledger as JSON; `from_json` reads it back."""
+        return json.dumps(
+            {
+                "schema": _SCHEMA,
+                "relation": self.relation.value,
+                "budget": asdict(self.budget),
+                "private": self.private,
+                "not_private_because": list(self.reasons),
+                "entries": [_to_plain(node) for node in self._nodes],
+            },
+            indent=2,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Ledger:
+        """The ledger that `to_json` wrote, ready to be charged further."""
+        try:
+            plain = json.loads(text)
+            if plain["schema"] != _SCHEMA:
+                raise InvalidInputError(
+                    f"expected a ledger of schema {_SCHEMA}, got schema {plain['schema']!r}.",
+                    hint="Read it with the version of eigenveil that wrote it.",
+                )
+            ledger = cls(Budget(**plain["budget"]), relation=plain["relation"])
+            ledger._nodes = [_from_plain(node) for node in plain["entries"]]
+            ledger._cost = _sequence(ledger._nodes)
+            ledger._not_private = [str(reason) for reason in plain["not_private_because"]]
+        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+            raise InvalidInputError(
+                "this is not a ledger written by `Ledger.to_json`.",
+                hint="The file may be cut off, or something else.",
+            ) from error
+        if not ledger._fits(ledger._cost):
+            raise InvalidInputError("the entries of this ledger come to more than its own budget.")
+        return ledger
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    @property
+    def _root(self) -> Ledger:
+        return self if self._parent is None else self._parent._root
+
+    def _child(self, group: Parallel, index: int) -> Ledger:
+        child = Ledger(self.budget, relation=self.relation)
+        child._parent, child._group, child._index = self, group, index
+        child._nodes = group.parts[index]
+        return child
+
+    def _append(self, entry: Entry) -> Entry:
+        with self._root._lock:
+            if not self._fits(self._met() + entry.cost):
+                self._refuse(entry)
+            self._nodes.append(entry)
+            self._spend(self._cost + entry.cost)
+        return entry
+
+    def _met(self) -> Cost:
+        """What a unit of this part has met so far: the part and all above it, without its siblings.
+
+        A charge fits the whole if and only if it fits here, since every sibling was let in the same way.
+        """
+        met, ledger = self._cost, self
+        while ledger._parent is not None:
+            others = (node.cost for node in ledger._parent._nodes if node is not ledger._group)
+            met, ledger = sum(others, start=met), ledger._parent
+        return met
+
+    def _spend(self, mine: Cost) -> None:
+        self._cost = mine
+        if self._parent is not None and self._group is not None:
+            self._group.costs[self._index] = mine
+            self._parent._spend(_sequence(self._parent._nodes))
+
+    def _fits(self, total: Cost) -> bool:
+        return (
+            total.mu_squared <= self.budget.mu**2 * _SLACK
+            and total.epsilon <= self.budget.epsilon_aside * _SLACK
+            and total.delta <= self.budget.delta_aside * _SLACK
+        )
+
+    def _refuse(self, entry: Entry) -> None:
+        hint = "Nothing was drawn. Ask for less, release fewer things, or start with a larger budget."
+        if entry.kind == "gaussian":
+            raise BudgetExceededError(
+                f'"{entry.what}" asks for mu = {entry.mu:g}, '
+                f"but {self.remaining_mu:g} of {self.budget.mu:g} is left.",
+                hint=hint,
+            )
+        epsilon, delta = self.remaining_aside
+        raise BudgetExceededError(
+            f'"{entry.what}" asks for ({entry.epsilon:g}, {entry.delta:g}), but ({epsilon:g}, {delta:g}) '
+            f"of the ({self.budget.epsilon_aside:g}, {self.budget.delta_aside:g}) set aside is left.",
+            hint=hint + " Releases without Gaussian noise are paid from epsilon_aside and delta_aside.",
+        )
+
+    def _walk(self) -> Iterator[tuple[int, Entry]]:
+        for node in self._nodes:
+            yield from node.walk()
+
+    def _verdict(self) -> str:
+        guarantee = f"mu = {self.mu:.4g}"
+        if self._cost.epsilon or self._cost.delta:
+            guarantee += f" plus ({self._cost.epsilon:.4g}, {self._cost.delta:.4g})"
+        guarantee += f" spent, {self.relation.value}"
+        return guarantee if self.private else f"NOT PRIVATE: {'; '.join(self.reasons)} ({guarantee})"
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        for depth, entry in self._walk():
+            label = "  " * depth + entry.what + (f" ({entry.note})" if entry.note else "")
+            if entry.kind == "gaussian":
+                cost = f"mu {entry.mu:.4g}"
+            elif entry.kind == "approximate":
+                cost = f"({entry.epsilon:.4g}, {entry.delta:.4g})"
+            else:
+                cost = "declared"
+            yield (
+                label,
+                cost,
+                "" if entry.sensitivity is None else f"{entry.sensitivity:.4g}",
+                "" if entry.scale is None else f"{entry.scale:.4g}",
+                f"{entry.releases}" if entry.releases else "",
+            )
+
+
+_HEAD = ("what", "cost", "sensitivity", "noise", "releases")
+
+
+def _sequence(nodes: list[Entry | Parallel]) -> Cost:
+    return sum((node.cost for node in nodes), start=Cost())
+
+
+def _to_plain(node: Entry | Parallel) -> dict[str, Any]:
+    if isinstance(node, Entry):
+        return asdict(node)
+    return {"parallel": node.how, "parts": [[_to_plain(child) for child in part] for part in node.parts]}
+
+
+def _from_plain(plain: dict[str, Any]) -> Entry | Parallel:
+    if "parallel" not in plain:
+        return Entry(**plain)
+    parts = tuple([_from_plain(child) for child in part] for part in plain["parts"])
+    return Parallel(str(plain["parallel"]), parts, [_sequence(part) for part in parts])

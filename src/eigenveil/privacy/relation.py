@@ -1,0 +1,34 @@
+"""Neighbouring relations: what may differ between two data sets that must look alike."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Relation(Enum):
+    """Which pairs of data sets count as neighbours.
+
+    Examples
+    --------
+    >>> Relation("replace").distance_between_sums(3.0)
+    6.0
+    """
+
+    ADD_REMOVE = "add-remove"
+    """One unit is in one data set and not in the other; the number of units is secret."""
+
+    REPLACE = "replace"
+    """One unit has other content; the number of units is the same and public."""
+
+    def distance_between_sums(self, reach: float) -> float:
+        """How far sums over neighbours can lie apart when each unit adds at most `reach`.
+
+        Adding or removing a unit moves a sum by its own contribution; replacing one takes
+        a contribution away and brings another. (A *count* moves by at most 1 either way.)
+        """
+        return reach if self is Relation.ADD_REMOVE else 2.0 * reach
+
+    @property
+    def part_must_survive(self) -> str:
+        """The event under which a unit must stay in its part for parallel composition."""
+        return "removal" if self is Relation.ADD_REMOVE else "replacement"

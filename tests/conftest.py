@@ -1,0 +1,24 @@
+"""Every ledger that any test makes is recomputed by dp-accounting after the test (PRIVACY rule 7)."""
+
+import hypothesis
+import pytest
+
+from eigenveil.privacy import Ledger
+from support.recompute import LedgerWatch
+
+hypothesis.settings.register_profile(
+    "house",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("house")
+
+
+@pytest.fixture(autouse=True)
+def _recompute_every_ledger(request, monkeypatch):
+    if request.node.get_closest_marker("ledger_is_wrong_on_purpose"):
+        yield
+        return
+    watch = LedgerWatch(monkeypatch, Ledger)
+    yield
+    watch.check()

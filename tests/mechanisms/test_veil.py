@@ -1,0 +1,106 @@
+"""Nothing leaves but through a grant, and a grant is paid for first."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigenveil.errors import BudgetExceededError, InvalidInputError
+from eigenveil.mechanisms import Veil
+from eigenveil.mechanisms.veil import grid_exponent
+from eigenveil.privacy import Budget, Ledger
+
+
+class Untouchable:
+    def __call__(self, _):
+        raise AssertionError("bytes were drawn")
+
+
+def test_refused_before_a_single_byte():
+    veil = Veil(Ledger(Budget.from_mu(0.1)), source=Untouchable())
+    with pytest.raises(BudgetExceededError):
+        veil.gaussian("x", mu=0.2, sensitivity=1.0, draws=1)
+    with pytest.raises(BudgetExceededError):
+        veil.laplace("x", epsilon=0.2, sensitivity=1.0)
+    assert veil.ledger.entries == ()
+
+
+def test_charged_before_the_draw_and_a_crash_cannot_hide_it():
+    veil = Veil(Ledger(Budget.from_mu(1.0)), source=Untouchable())
+    grant = veil.gaussian("x", mu=0.2, sensitivity=1.0, draws=1)
+    assert veil.ledger.mu == 0.2
+    with pytest.raises(AssertionError, match="drawn"):
+        grant.release(grant.on_grid([1]))
+    assert veil.ledger.mu == 0.2
+
+
+def test_a_grant_cannot_be_drawn_from_twice():
+    veil = Veil(Ledger(Budget.from_mu(1.0)))
+    grant = veil.gaussian("x", mu=0.2, sensitivity=1.0, draws=3)
+    grant.release(grant.on_grid([1, 2]))
+    grant.release(grant.on_grid([1]))
+    with pytest.raises(InvalidInputError, match="nothing was drawn"):
+        grant.release(grant.on_grid([1]))
+
+
+@given(
+    st.floats(-8, 1).map(lambda x: 10**x),
+    st.floats(-120, 120).map(lambda x: 2.0**x),
+    st.integers(1, 10**6),
+    st.integers(1, 50),
+)
+def test_noise_is_never_below_what_was_paid_for(mu, sensitivity, draws, releases):
+    veil = Veil(Ledger(Budget.from_mu(11.0)))
+    grant = veil.gaussian("x", mu=mu, sensitivity=sensitivity, draws=draws, releases=releases)
+    scale = Fraction(grant.scale)
+    assert scale**2 * Fraction(mu) ** 2 >= Fraction(sensitivity) ** 2 * releases
+    assert grant.scale <= sensitivity * math.sqrt(releases) / mu * (1 + 2.0**-23)
+    assert math.ldexp(1, grant.exponent) <= sensitivity * 2.0**-16 / math.sqrt(draws)
+    veil.ledger._nodes.clear()  # ten thousand different ledgers of one line need no recomputation
+
+
+def test_grid_depends_on_public_numbers_only():
+    assert grid_exponent(2.0**10, sensitivity=2.0**10, size=1) == -14
+    assert grid_exponent(2.0**10, sensitivity=1.0, size=1 << 20) == -26
+
+
+def test_numbers_come_back_exactly_on_the_grid_and_huge_ones_are_cut():
+    veil = Veil(Ledger(Budget.from_mu(3.0)), source=bytes)
+    grant = veil.gaussian("x", mu=1.0, sensitivity=1.0, draws=100)
+    counts = np.array([0, 1, -7, 10**9])
+    np.testing.assert_array_equal(grant.release(grant.on_grid(counts)), counts)
+    np.testing.assert_array_equal(grant.nearest([0.5, -0.25]), [1 << 23, -(1 << 22)])
+    huge = grant.release(grant.nearest([1e300, -1e300]))
+    np.testing.assert_array_equal(huge, [2.0**61 * 2.0**-24, -(2.0**61) * 2.0**-24])
+
+
+@pytest.mark.parametrize("sensitivity", [0.0, -1.0, math.nan, math.inf])
+def test_bad_sensitivity(sensitivity):
+    veil = Veil(Ledger(Budget.from_epsilon_delta(1, 1e-6, epsilon_aside=0.5)))
+    with pytest.raises(InvalidInputError, match="sensitivity"):
+        veil.gaussian("x", mu=0.1, sensitivity=sensitivity, draws=1)
+    with pytest.raises(InvalidInputError, match="sensitivity"):
+        veil.laplace("x", epsilon=0.1, sensitivity=sensitivity)
+    assert veil.ledger.entries == ()
+
+
+def test_over_a_part_keeps_the_source_and_charges_the_part():
+    ledger = Ledger(Budget.from_mu(1.0))
+
+    class Parts:
+        parts = 2
+        stable_under = ("removal",)
+
+        def assert_disjoint(self):
+            return "by coin"
+
+    veil = Veil(ledger)
+    for part in ledger.parallel(Parts()):
+        inner = veil.over(part)
+        assert inner.source is veil.source
+        inner.gaussian("x", mu=0.9, sensitivity=1.0, draws=1)
+    assert ledger.private
+    assert ledger.mu == pytest.approx(0.9)

@@ -1,0 +1,262 @@
+import json
+import math
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eigenveil.errors import BudgetExceededError, InvalidInputError, NotDisjointError
+from eigenveil.privacy import Budget, Entry, Ledger, Relation
+
+
+@dataclass
+class Coins:
+    """A partition that vouches for itself, or does not."""
+
+    parts: int = 2
+    stable_under: frozenset[str] = field(default_factory=lambda: frozenset({"removal"}))
+    honest: bool = True
+
+    def assert_disjoint(self) -> str:
+        if not self.honest:
+            raise NotDisjointError("unit 3 is in two parts")
+        return "each unit by its own coin"
+
+
+def spend(ledger, mu, what="x"):
+    return ledger.charge_gaussian(what, mu=mu, sensitivity=1.0, scale=1 / mu)
+
+
+def test_sequence_adds_squares_and_reports_the_exact_curve():
+    ledger = Ledger(Budget.from_mu(1.0))
+    for mu in (0.3, 0.4, 0.5):
+        spend(ledger, mu)
+    assert ledger.mu == pytest.approx(math.sqrt(0.5))
+    assert ledger.delta(ledger.epsilon(1e-5)) == pytest.approx(1e-5, rel=1e-6)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.sampled_from([0.001, 0.2, 1.0]), min_size=1, max_size=30))
+def test_shares_of_the_whole_always_fit_and_then_nothing_more_does(weights):
+    budget = Budget.from_epsilon_delta(1.0, 1e-6)
+    ledger = Ledger(budget)
+    for mu in budget.split(*weights):
+        spend(ledger, mu)
+    assert ledger.epsilon(1e-6) <= 1.0
+    before = ledger.to_json()
+    with pytest.raises(BudgetExceededError):
+        spend(ledger, 1e-3)
+    assert ledger.to_json() == before
+
+
+@settings(max_examples=20)
+@given(st.lists(st.sampled_from([0.01, 0.1, 0.37, 0.6]), max_size=12))
+def test_filter_never_lets_the_total_pass(requests):
+    ledger = Ledger(Budget.from_mu(0.8))
+    for mu in requests:
+        left = ledger.remaining_mu
+        try:
+            spend(ledger, mu)
+            assert mu <= left * (1 + 1e-9)
+        except BudgetExceededError:
+            assert mu > left
+    assert ledger.mu <= 0.8 * (1 + 1e-10)
+
+
+def test_mixed_entries_compose_with_the_part_set_aside():
+    budget = Budget.from_epsilon_delta(1.0, 1e-5, epsilon_aside=0.3, delta_aside=4e-6)
+    ledger = Ledger(budget)
+    ledger.charge_approximate("histogram", epsilon=0.2, delta=4e-6)
+    ledger.charge_approximate("laplace", epsilon=0.1)
+    spend(ledger, budget.mu)
+    assert ledger.epsilon(1e-5) <= 1.0
+    assert ledger.delta(0.2) == 1.0
+    with pytest.raises(BudgetExceededError, match="set aside"):
+        ledger.charge_approximate("more", epsilon=0.01)
+    with pytest.raises(BudgetExceededError, match="mu = "):
+        spend(ledger, 0.01)
+
+
+def test_non_gaussian_needs_something_set_aside():
+    ledger = Ledger(Budget.from_mu(1.0))
+    with pytest.raises(BudgetExceededError, match="epsilon_aside"):
+        ledger.charge_approximate("laplace", epsilon=0.01)
+
+
+def test_parallel_takes_the_maximum_and_the_filter_sees_it():
+    ledger = Ledger(Budget.from_mu(1.0))
+    spend(ledger, 0.6)
+    left, right = ledger.parallel(Coins())
+    spend(left, 0.8)
+    spend(right, 0.5)
+    spend(right, 0.5)
+    assert ledger.mu == pytest.approx(1.0)
+    with pytest.raises(BudgetExceededError):
+        spend(left, 0.1)
+    assert right.remaining_mu == pytest.approx(math.sqrt(0.14))
+    spend(right, math.sqrt(0.14))
+    with pytest.raises(BudgetExceededError):
+        spend(ledger, 0.01)
+
+
+def test_parallel_nests():
+    ledger = Ledger(Budget.from_mu(1.0))
+    first, second = ledger.parallel(Coins())
+    for part in first.parallel(Coins(parts=3)):
+        spend(part, 0.9)
+    spend(second, 0.7)
+    assert ledger.mu == pytest.approx(0.9)
+    assert len(ledger.entries) == 4
+    assert Ledger.from_json(ledger.to_json()).mu == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("relation", "stable", "fits"),
+    [
+        ("add-remove", {"removal"}, True),
+        ("add-remove", {"replacement"}, False),
+        ("replace", {"replacement"}, True),
+        ("replace", {"removal"}, False),
+        ("replace", {"removal", "replacement"}, True),
+    ],
+)
+def test_parallel_only_where_parts_survive_what_the_relation_does(relation, stable, fits):
+    ledger = Ledger(Budget.from_mu(1.0), relation=relation)
+    partition = Coins(stable_under=frozenset(stable))
+    if fits:
+        assert len(ledger.parallel(partition)) == 2
+    else:
+        with pytest.raises(NotDisjointError, match="survive"):
+            ledger.parallel(partition)
+
+
+def test_parallel_asks_the_object_that_made_the_parts():
+    ledger = Ledger(Budget.from_mu(1.0))
+    with pytest.raises(NotDisjointError, match="two parts"):
+        ledger.parallel(Coins(honest=False))
+    assert ledger.nodes == ()
+
+
+def test_an_entry_cannot_claim_less_than_its_noise_costs():
+    ledger = Ledger(Budget.from_mu(1.0))
+    with pytest.raises(InvalidInputError, match="do not keep"):
+        ledger.charge_gaussian("cheat", mu=0.1, sensitivity=1.0, scale=9.0)
+    with pytest.raises(InvalidInputError, match="do not keep"):
+        ledger.charge_gaussian("cheat", mu=0.1, sensitivity=1.0, scale=10.0, releases=2)
+    assert ledger.entries == ()
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0, 0), (-1, 0), (math.nan, 0), (math.inf, 0), (1, 1), (1, -1)])
+def test_bad_approximate_costs(epsilon, delta):
+    with pytest.raises(InvalidInputError):
+        Ledger(Budget.from_mu(1.0)).charge_approximate("x", epsilon=epsilon, delta=delta)
+
+
+def test_declarations_cost_nothing_and_are_shown():
+    ledger = Ledger(Budget.from_mu(1.0))
+    ledger.declare("n declared public by the user")
+    assert ledger.mu == 0
+    assert "n declared public by the user" in str(ledger)
+
+
+def test_not_private_is_shown_everywhere_and_kept():
+    ledger = Ledger(Budget.from_mu(1.0))
+    spend(ledger, 0.5)
+    assert ledger.private
+    assert "NOT" not in str(ledger)
+    part, _ = ledger.parallel(Coins())
+    part.mark_not_private("seeded")
+    part.mark_not_private("seeded")
+    assert not ledger.private
+    assert ledger.reasons == part.reasons == ("seeded",)
+    for shown in (str(ledger), repr(ledger), ledger._repr_html_(), str(part)):
+        assert "NOT PRIVATE: seeded" in shown
+    back = Ledger.from_json(ledger.to_json())
+    assert not back.private
+    assert back.reasons == ("seeded",)
+
+
+def test_json_round_trip_and_going_on():
+    ledger = Ledger(Budget.from_epsilon_delta(1, 1e-6, epsilon_aside=0.1, delta_aside=1e-7), relation="replace")
+    spend(ledger, 0.1)
+    ledger.charge_approximate("h", epsilon=0.1, delta=1e-8, draws=None, note="secret number of draws")
+    for part in ledger.parallel(Coins(stable_under=frozenset({"replacement"}))):
+        spend(part, 0.05)
+    back = Ledger.from_json(ledger.to_json())
+    assert back.to_json() == ledger.to_json()
+    assert back.relation is Relation.REPLACE
+    assert back.entries == ledger.entries
+    assert back.remaining_mu == ledger.remaining_mu
+    spend(back, 0.01)
+    with pytest.raises(BudgetExceededError):
+        spend(back, 1.0)
+
+
+@pytest.mark.ledger_is_wrong_on_purpose
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda _: "[]",
+        lambda _: "{}",
+        lambda text: text.replace('"schema": 1', '"schema": 99'),
+        lambda text: text.replace('"kind": "gaussian"', '"kind": "free"'),
+        lambda text: text.replace('"mu": 0.5', '"mu": -0.5'),
+        lambda text: text.replace('"mu": 0.5', '"mu": 5.0'),
+        lambda text: text.replace('"mu": 0.5', '"mu": "0.5"'),
+        lambda text: text.replace('"scale": 2.0', '"scale": 1.0'),
+        lambda text: text.replace('"releases": 1', '"releases": 2'),
+        lambda text: text.replace('"what"', '"surprise"'),
+    ],
+)
+def test_damaged_json_is_refused(damage):
+    ledger = Ledger(Budget.from_mu(1.0))
+    spend(ledger, 0.5)
+    with pytest.raises(InvalidInputError):
+        Ledger.from_json(damage(ledger.to_json()))
+
+
+def test_append_only():
+    ledger = Ledger(Budget.from_mu(1.0))
+    entry = spend(ledger, 0.5)
+    assert isinstance(ledger.entries, tuple)
+    with pytest.raises(AttributeError):
+        entry.mu = 0.0
+    with pytest.raises(AttributeError):
+        ledger.entries = ()
+    assert not any(name in dir(ledger) for name in ("remove", "pop", "clear", "refund"))
+
+
+def test_html_escapes_and_table_lines_up():
+    ledger = Ledger(Budget.from_mu(1.0))
+    spend(ledger, 0.5, what="<script>")
+    assert "<script>" not in ledger._repr_html_()
+    assert "&lt;script&gt;" in ledger._repr_html_()
+    head = str(ledger).splitlines()[1]
+    assert head.split() == ["what", "cost", "sensitivity", "noise", "releases"]
+    json.loads(ledger.to_json())
+
+
+def test_entries_refuse_nonsense():
+    with pytest.raises(InvalidInputError):
+        Entry(what="x", kind="free")
+    with pytest.raises(InvalidInputError):
+        Entry(what="x", kind="gaussian", mu=math.nan)
+
+
+def test_threads_cannot_overspend():
+    from concurrent.futures import ThreadPoolExecutor
+
+    ledger = Ledger(Budget.from_mu(1.0))
+
+    def one(_):
+        try:
+            spend(ledger, 0.1)
+        except BudgetExceededError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(one, range(200))) == 100
+    assert ledger.mu <= 1 + 1e-9

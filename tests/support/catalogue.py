@@ -1,0 +1,99 @@
+"""Every mechanism of the house, ready to run on rows: what the checks of all mechanisms go through."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eigenveil.engines import TensorPopulation
+from eigenveil.mechanisms import (
+    noisy_clipped_sum,
+    noisy_count,
+    private_mean,
+    propose_test_release,
+    radius_search,
+    tracked_mean,
+)
+from eigenveil.privacy import Budget, Ledger
+from eigenveil.privacy.gaussian import gaussian_mu
+
+ASIDE = {"epsilon_aside": 0.3, "delta_aside": 1e-4}
+
+
+def ledger(relation):
+    return Ledger(Budget.from_epsilon_delta(2.0, 1e-3, **ASIDE), relation=relation)
+
+
+def vectors(rows):
+    return TensorPopulation(rows)
+
+
+def blocks(rows):
+    """d x m matrices: x (w^T x) for a fixed w of two columns."""
+    w = np.linspace(-1, 1, 2 * rows.shape[1]).reshape(rows.shape[1], 2)
+    with np.errstate(all="ignore"):
+        return TensorPopulation(rows[:, :, None] * (rows @ w)[:, None, :])
+
+
+def symmetric(rows):
+    with np.errstate(all="ignore"):
+        return TensorPopulation(rows[:, :, None] * rows[:, None, :], symmetric=True)
+
+
+def _centre(population):
+    return np.full(population.shape, 0.125)
+
+
+def _count(population, veil):
+    noisy_count(population, mu=0.1, veil=veil)
+
+
+def _radius(population, veil):
+    radius_search(population, centre=_centre(population), target=2.0, mu=0.1, veil=veil)
+
+
+def _clipped_sum(population, veil):
+    noisy_clipped_sum(population, centre=_centre(population), radius=0.75, mu=0.1, veil=veil)
+
+
+def _tracked(population, veil):
+    options = {"centre": _centre(population), "n_hat": 1.0, "veil": veil}
+    tracked_mean(population, mu_radius=0.05, mu_sum=0.1, **options)
+
+
+def _mean(population, veil):
+    private_mean(population, n_hat=1.0, mu=0.1, veil=veil)
+
+
+def _spectral_gap(population, veil):
+    """The top eigenprojector of a clipped second moment, by propose-test-release (as DP-Gauss-2 does)."""
+    total = np.ldexp(population.clipped_sum(np.zeros(population.shape), 1.0, -40).astype(float), -40)
+    values, directions = np.linalg.eigh(total)
+    gap = float(values[-1] - values[-2]) if len(values) > 1 else float(values[-1])
+    top = directions[:, -1:]
+    factor = veil.relation.distance_between_sums(1.0)
+    propose_test_release(
+        top @ top.T,
+        gap,
+        margin_sensitivity=2 * factor,
+        sensitivity_at=lambda y: 2 * factor / (y - factor) if y > 3 * factor else None,
+        epsilon=0.3,
+        delta=1e-4,
+        mu=gaussian_mu(0.5, 1e-4),
+        value_error=1e-9,
+        margin_error=1e-9,
+        veil=veil,
+    )
+
+
+MECHANISMS = {
+    "count": (vectors, _count),
+    "radius": (vectors, _radius),
+    "clipped sum of vectors": (vectors, _clipped_sum),
+    "clipped sum of blocks": (blocks, _clipped_sum),
+    "clipped sum of symmetric matrices": (symmetric, _clipped_sum),
+    "tracked mean of vectors": (vectors, _tracked),
+    "tracked mean of blocks": (blocks, _tracked),
+    "tracked mean of symmetric matrices": (symmetric, _tracked),
+    "private mean": (vectors, _mean),
+    "propose-test-release": (symmetric, _spectral_gap),
+}
