@@ -1,5 +1,7 @@
 """Every ledger that any test makes is recomputed by dp-accounting after the test (PRIVACY rule 7)."""
 
+import os
+
 import hypothesis
 import pytest
 
@@ -9,6 +11,7 @@ from support.recompute import LedgerWatch
 hypothesis.settings.register_profile(
     "house",
     deadline=None,
+    derandomize=bool(os.environ.get("CI")),  # CI repeats one search; elsewhere every run looks further
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("house")

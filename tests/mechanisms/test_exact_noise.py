@@ -80,6 +80,14 @@ def test_law_at_working_scales(draw, law, scale):
     assert lag.pvalue > ALARM
 
 
+def test_law_where_every_rounding_is_exact():
+    """At scales near 2^52 floats cannot round, and all draws take the exact path."""
+    scale = (1 << 51) + 1
+    draws = gaussian_integers(scale, 4000, system_bytes)
+    assert stats.kstest(draws / scale, "norm").pvalue > ALARM
+    assert stats.chisquare(np.bincount(draws & 7, minlength=8)).pvalue > ALARM
+
+
 @pytest.mark.parametrize("sampler", [HALF_NORMAL, EXPONENTIAL, ExactSampler(normal=True, reach=1)])
 def test_floats_only_filter(sampler, monkeypatch):
     """With the float filter switched off every decision is made exactly, and no answer changes."""

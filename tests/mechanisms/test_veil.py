@@ -65,6 +65,7 @@ def test_noise_is_never_below_what_was_paid_for(mu, sensitivity, draws, releases
 def test_grid_depends_on_public_numbers_only():
     assert grid_exponent(2.0**10, sensitivity=2.0**10, size=1) == -14
     assert grid_exponent(2.0**10, sensitivity=1.0, size=1 << 20) == -26
+    assert grid_exponent(2.0**-40, sensitivity=1.0, size=1) == -31
 
 
 def test_numbers_come_back_exactly_on_the_grid_and_huge_ones_are_cut():

@@ -39,7 +39,7 @@ def test_split_is_in_proportion_and_complete(mu, weights):
     assert math.fsum(s * s for s in shares) == pytest.approx(mu * mu, rel=1e-12)
     total = math.fsum(weights)
     for share, weight in zip(shares, weights, strict=True):
-        assert share**2 == pytest.approx(mu**2 * weight / total, rel=1e-9, abs=1e-300)
+        assert share**2 == pytest.approx(mu**2 * (weight / total), rel=1e-9, abs=1e-300)
 
 
 @pytest.mark.parametrize("weights", [[], [0.0], [-1, 2], [math.nan], [math.inf, 1]])
@@ -72,5 +72,5 @@ def test_bad_set_aside_and_empty_budget():
 def test_relations():
     assert Relation("add-remove").distance_between_sums(2.0) == 2.0
     assert Relation("replace").distance_between_sums(2.0) == 4.0
-    with pytest.raises(ValueError, match="bounded"):
+    with pytest.raises(InvalidInputError, match=r"'add-remove' or 'replace', got 'bounded'"):
         Relation("bounded")

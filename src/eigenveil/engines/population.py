@@ -14,13 +14,14 @@ IntArray = npt.NDArray[np.int64]
 class Population(Protocol):
     """Units that each hold one tensor a_i; sums and counts over them leave, single units never do.
 
-    Every implementation keeps four promises, on which all sensitivities rest:
+    Every implementation keeps these promises, on which all sensitivities rest:
 
     - What a unit adds to an answer is a function of that unit and of the arguments alone, to the bit.
     - It adds 0 or 1 to a count.
     - It adds whole multiples of 2^exponent to a clipped sum, of Euclidean norm at most `radius` over
       all entries of its tensor, and the integers are added without error: the answer is the same for
       any order and any chunking.
+    - There are at most 2^31 units, and a sum of them fits into int64 (`radius` is at most 2^32 steps).
     - A unit that is not finite, or whose norm overflows, adds 0 to everything but `slots`, in silence.
     """
 

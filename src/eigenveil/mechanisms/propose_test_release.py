@@ -33,7 +33,7 @@ def propose_test_release(
     """Release `value` with noise for the local sensitivity that `margin` proves, or None (bottom).
 
     1. y <- margin + Lap(b) - b ln(1/(2 delta)), b = margin_sensitivity/epsilon: a private lower bound
-    2. s <- sensitivity_at(y); if there is none: return None
+    2. s <- sensitivity_at(y); if y <= 0 or there is none: return None
     3. return value + N(0, (s/mu)^2)
 
     Parameters
@@ -42,7 +42,7 @@ def propose_test_release(
         f(D). A symmetric matrix is noised like any array; symmetrise the answer, which is post-processing
         (and leaves noise s/mu on the diagonal and s/(mu sqrt(2)) off it).
     margin : float
-        g(D): how far D is from being unstable.
+        g(D): how far D is from being unstable; nothing is ever promised at 0 or below.
     margin_sensitivity : float
         How far g can move between neighbours, under the relation of the ledger.
     sensitivity_at : callable
@@ -94,7 +94,7 @@ def propose_test_release(
     lowered = test.scale * math.log(1 / (2 * delta)) + math.ldexp(2.0, test.exponent)
     y = float(test.release(test.nearest([safe]))[0]) - lowered
     # 2
-    s = sensitivity_at(y)
+    s = sensitivity_at(y) if y > 0 else None
     if s is None:
         return None
     # 3

@@ -71,8 +71,7 @@ class Veil:
         """Pay for `releases` Gaussian releases, `draws` values in all, mu-GDP together.
 
         The noise of each has standard deviation sensitivity * sqrt(releases) / mu, rounded up to a
-        whole number of grid steps. The grid is 2^-24 of that noise, or finer where many values of a
-        small sensitivity need it: a function of public numbers only.
+        whole number of grid steps. The grid is a function of public numbers only.
         """
         check_mu(mu)
         exact = Fraction(check_sensitivity(sensitivity)) / Fraction(mu) * _sqrt_up(releases)
@@ -167,8 +166,14 @@ class Grant:
 
 
 def grid_exponent(scale: float, *, sensitivity: float, size: int) -> int:
-    """The grid of a release: 2^exponent is at most scale * 2^-24 and sensitivity * 2^-16 / sqrt(size)."""
-    return math.floor(min(math.log2(scale) - 24, math.log2(sensitivity) - 16 - math.log2(max(size, 1)) / 2))
+    """The grid of a release, from public numbers only.
+
+    2^exponent is at most scale * 2^-24 and sensitivity * 2^-16 / sqrt(size), but at least about sensitivity *
+    2^-31, so that the int64 sum of two thousand million units cannot overflow. (Where noise is smaller than
+    that, it is one grid step or a few: exact all the same.)
+    """
+    fine = min(math.log2(scale) - 24, math.log2(sensitivity) - 16 - math.log2(max(size, 1)) / 2)
+    return max(math.floor(fine), math.floor(math.log2(sensitivity)) - 31)
 
 
 def check_sensitivity(sensitivity: float) -> float:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from eigenveil.errors import InvalidInputError
+
 
 class Relation(Enum):
     """Which pairs of data sets count as neighbours.
@@ -19,6 +21,14 @@ class Relation(Enum):
 
     REPLACE = "replace"
     """One unit has other content; the number of units is the same and public."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Relation:
+        names = " or ".join(repr(relation.value) for relation in cls)
+        raise InvalidInputError(
+            f"relation must be {names}, got {value!r}.",
+            hint="'add-remove' hides also how many units there are; 'replace' takes their number as public.",
+        )
 
     def distance_between_sums(self, reach: float) -> float:
         """How far sums over neighbours can lie apart when each unit adds at most `reach`.

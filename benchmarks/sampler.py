@@ -1,0 +1,67 @@
+"""Exact noise against numpy's float normals, as ratios of times taken in turn in one run.
+
+python benchmarks/sampler.py        # writes benchmarks/results/sampler.md
+"""
+
+from __future__ import annotations
+
+import pathlib
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import opendp.prelude as dp
+
+from eigenveil.mechanisms import system_bytes
+from eigenveil.mechanisms.exact_noise import gaussian_integers, laplace_integers
+
+SIZE, ROUNDS, OPENDP_SIZE = 1_000_000, 9, 10_000
+SCALE = (1 << 24) + 12_345
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Wall time of one call."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Measure in turn, print the table and write it."""
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False))
+    opendp = dp.m.make_gaussian(space, dp.l2_distance(T=float), scale=1.0)
+    zeros = [0.0] * OPENDP_SIZE
+    rng = np.random.default_rng()
+    rivals: dict[str, tuple[Callable[[], object], int]] = {
+        "exact Gaussian (eigenveil)": (lambda: gaussian_integers(SCALE, SIZE, system_bytes), SIZE),
+        "exact Laplace (eigenveil)": (lambda: laplace_integers(SCALE, SIZE, system_bytes), SIZE),
+        "exact discrete Gaussian (OpenDP)": (lambda: opendp(zeros), OPENDP_SIZE),
+    }
+    ratios: dict[str, list[float]] = {name: [] for name in rivals}
+    for round_ in range(ROUNDS + 1):
+        reference = seconds(lambda: rng.standard_normal(SIZE)) / SIZE
+        for name, (call, size) in rivals.items():
+            ratio = seconds(call) / size / reference
+            if round_:  # the first round warms up
+                ratios[name].append(ratio)
+    lines = [
+        "# Exact noise against `numpy.random.Generator.standard_normal`",
+        "",
+        f"Time per draw over numpy's, {SIZE:,} draws ({OPENDP_SIZE:,} for OpenDP), {ROUNDS} rounds in turn.",
+        f"numpy {np.__version__}. Goal: at most 40. Made by `python benchmarks/sampler.py`.",
+        "",
+        "| sampler | median ratio | smallest | largest |",
+        "|---|---|---|---|",
+        *(f"| {name} | {statistics.median(r):.1f} | {min(r):.1f} | {max(r):.1f} |" for name, r in ratios.items()),
+        "",
+    ]
+    out = pathlib.Path(__file__).parent / "results" / "sampler.md"
+    out.parent.mkdir(exist_ok=True)
+    out.write_text("\n".join(lines))
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

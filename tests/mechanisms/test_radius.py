@@ -1,0 +1,61 @@
+import math
+
+import numpy as np
+import pytest
+
+from eigenveil.engines import TensorPopulation
+from eigenveil.errors import InvalidInputError
+from eigenveil.mechanisms import Veil, no_noise, radius_search
+from eigenveil.mechanisms.radius import EDGES, QUERIES
+from eigenveil.privacy import Budget, Ledger
+
+
+def search(rows, target, *, source=no_noise, mu=0.5, veil=None):
+    veil = veil or Veil(Ledger(Budget.from_mu(1.0)), source=source)
+    population = TensorPopulation(rows)
+    return radius_search(population, centre=np.zeros(population.shape), target=target, mu=mu, veil=veil)
+
+
+def test_the_public_grid():
+    assert EDGES.size == 2**QUERIES == 1024
+    assert (EDGES[0], EDGES[512]) == (2.0**-128, 1.0)
+    assert EDGES[-1] == 2.0**127.75
+
+
+@pytest.mark.parametrize("target", [1, 5, 17, 100])
+def test_without_noise_it_is_the_smallest_edge_that_holds_enough(target):
+    norms = np.random.default_rng(target).lognormal(sigma=5, size=100)
+    found = search(norms[:, None], target)
+    assert found == EDGES[np.searchsorted(EDGES, np.sort(norms)[target - 1])]
+
+
+def test_every_edge_can_be_the_answer():
+    for index in [0, 1, 2, 511, 512, 513, 1021, 1022, 1023]:
+        assert search(np.array([[EDGES[index]]]), 1) == EDGES[index]
+
+
+def test_edge_cases():
+    assert search(np.zeros((0, 1)), 1) == EDGES[-1]
+    assert search(np.zeros((5, 1)), 3) == EDGES[0]
+    assert search(np.full((5, 1), 1e100), 3) == EDGES[-1]
+    assert search(np.array([[np.nan], [1.0], [np.inf], [2.0]]), 2) == 2.0
+    for bad in (math.nan, math.inf):
+        with pytest.raises(InvalidInputError, match="target"):
+            search(np.zeros((1, 1)), bad)
+
+
+def test_exactly_ten_counts_are_charged_whichever_way_it_goes():
+    for rows in (np.zeros((3, 1)), np.full((3, 1), 1e100)):
+        veil = Veil(Ledger(Budget.from_mu(1.0)))
+        search(rows, 2, veil=veil)
+        (entry,) = veil.ledger.entries
+        assert (entry.releases, entry.draws, entry.sensitivity) == (10, 10, 1.0)
+        assert entry.scale == pytest.approx(math.sqrt(10) / 0.5)
+        assert veil.ledger.mu == pytest.approx(0.5)
+
+
+def test_with_many_units_noise_moves_it_little():
+    rows = np.random.default_rng(0).normal(size=(20_000, 3))
+    median = np.median(np.linalg.norm(rows, axis=1))
+    for _ in range(20):
+        assert median * 0.84 <= search(rows, 10_000, source=None) <= median * 1.2
