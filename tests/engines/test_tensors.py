@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigenveil.engines import TensorPopulation, tensors
+from eigenveil.engines import TensorPopulation
 from eigenveil.errors import InvalidInputError
+from eigenveil.kernels import clips
 
 EDGES = 2.0 ** (np.arange(-40, 40) / 4)
 shapes = st.sampled_from([(1,), (3,), (5,), (2, 3), (8,)])
@@ -55,7 +56,7 @@ def test_bits_do_not_depend_on_block_size_or_place(d, monkeypatch):
     centre = array[0] / 3
     expected = answers(array, centre)
     for entries in (1, 1 << 10, 1 << 20):
-        monkeypatch.setattr(tensors, "_BLOCK_ENTRIES", entries)
+        monkeypatch.setattr(clips, "_BLOCK_ENTRIES", entries)
         for part in (array, np.asfortranarray(array), array[::-1]):
             for got, want in zip(answers(part, centre), expected, strict=True):
                 np.testing.assert_array_equal(got, want)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eigenveil.engines import tensors
+from eigenveil.kernels import clips
 from eigenveil.mechanisms import noisy_count
 from eigenveil.mechanisms.veil import Grant, Veil
 from eigenveil.privacy import Budget, Entry, Ledger, Relation
@@ -80,7 +80,7 @@ def test_clipping_without_care_is_caught(monkeypatch):
         factors = np.minimum(1, radius / np.sqrt(squares))
         return np.rint(np.ldexp(block * factors[:, None], -exponent))
 
-    monkeypatch.setattr(tensors, "clip_to_grid", careless)
+    monkeypatch.setattr(clips, "clip_to_grid", careless)
     rng = np.random.default_rng(0)
 
     def search():
@@ -94,8 +94,8 @@ def test_clipping_without_care_is_caught(monkeypatch):
 
 def test_a_count_that_sees_other_rows_is_caught(monkeypatch):
     """Norms that depend on who else is there, as BLAS gives them, move a count by more than 1."""
-    honest = tensors.squared_norms
-    monkeypatch.setattr(tensors, "squared_norms", lambda block: honest(block) * (1 + block[0, 0] ** 2))
+    honest = clips.squared_norms
+    monkeypatch.setattr(clips, "squared_norms", lambda block: honest(block) * (1 + block[0, 0] ** 2))
     rows = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
     with pytest.raises(AssertionError, match="times the stated sensitivity"):
         stated_sensitivity_holds("radius", "replace", rows, np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]]))

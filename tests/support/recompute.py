@@ -47,7 +47,7 @@ def _key(path):
     key = []
     for entry in path:
         if entry.kind == "gaussian":
-            key.append(("g", float(f"{entry.sensitivity / entry.scale:.7g}"), entry.releases))
+            key.append(("g", float(f"{entry.sensitivity / entry.scale:.6g}"), entry.releases))
         elif entry.kind == "approximate":
             key.append(("a", entry.epsilon, entry.delta))
     return tuple(sorted(key))

@@ -1,6 +1,23 @@
-"""Sums and counts over units. Knows nothing of privacy or principal components."""
+"""Sums and counts over units, in one pass. Knows nothing of privacy or principal components."""
 
+from eigenveil.engines.local import LocalEngine
+from eigenveil.engines.plans import Coins, DisjointPlan, FullPlan, Plan, PoissonPlan, batches
 from eigenveil.engines.population import Population
+from eigenveil.engines.sampled import BlockPopulation, MatrixPopulation, SampledPopulation, VectorPopulation
 from eigenveil.engines.tensors import TensorPopulation
 
-__all__ = ["Population", "TensorPopulation"]
+__all__ = [
+    "BlockPopulation",
+    "Coins",
+    "DisjointPlan",
+    "FullPlan",
+    "LocalEngine",
+    "MatrixPopulation",
+    "Plan",
+    "PoissonPlan",
+    "Population",
+    "SampledPopulation",
+    "TensorPopulation",
+    "VectorPopulation",
+    "batches",
+]

@@ -2,45 +2,81 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.kernels import Clip
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
-class Population(Protocol):
+class Population(ABC):
     """Units that each hold one tensor a_i; sums and counts over them leave, single units never do.
 
     Every implementation keeps these promises, on which all sensitivities rest:
 
     - What a unit adds to an answer is a function of that unit and of the arguments alone, to the bit.
     - It adds 0 or 1 to a count.
-    - It adds whole multiples of 2^exponent to a clipped sum, of Euclidean norm at most `radius` over
-      all entries of its tensor, and the integers are added without error: the answer is the same for
-      any order and any chunking.
+    - Clipped sums are whole multiples of 2^exponent. Sums over data sets that differ by one unit lie at most
+      `radius` apart, in Euclidean norm over all entries (over the upper triangle, with entries off the diagonal
+      counted twice, if the tensors are symmetric). They are the same for any order and any chunking.
     - There are at most 2^31 units, and a sum of them fits into int64 (`radius` is at most 2^32 steps).
     - A unit that is not finite, or whose norm overflows, adds 0 to everything but `slots`, in silence.
     """
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, ...]:
         """Shape of one tensor."""
 
     @property
+    @abstractmethod
     def symmetric(self) -> bool:
         """Whether every tensor is a symmetric matrix."""
 
+    @abstractmethod
     def slots(self) -> int:
         """How many units there are, bad ones included: public only where neighbours share it."""
 
+    @abstractmethod
+    def survey(
+        self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]
+    ) -> tuple[IntArray, list[IntArray]]:
+        """In one pass, what `counts_within` tells at all edges and `clipped_sum` at all clips."""
+
+    @abstractmethod
+    def tensors(self) -> Iterator[FloatArray]:
+        """The tensors themselves, some units at a time, for the paper's own primitives."""
+
     def count(self) -> int:
         """How many units are good."""
+        return int(self.survey(np.zeros(self.shape), np.array([np.inf]), [])[0][0])
 
     def counts_within(self, centre: FloatArray, edges: FloatArray) -> IntArray:
         """For each of the ascending `edges`, how many units have norm(a_i - centre) <= edge."""
+        return self.survey(centre, edges, [])[0]
 
     def clipped_sum(self, centre: FloatArray, radius: float, exponent: int) -> IntArray:
         """Sum of a_i - centre, each shortened to norm `radius` at most, in units of 2^exponent."""
+        return self.survey(centre, np.zeros(0), [Clip(radius, exponent)])[1][0]
+
+    def _checked(self, centre: FloatArray, edges: FloatArray) -> FloatArray:
+        """The centre, if it and the edges are what they should be."""
+        if not (edges.ndim == 1 and np.all(np.diff(edges) > 0)):
+            raise InvalidInputError("edges must be a strictly ascending list of numbers.")
+        if np.shape(centre) != self.shape or not np.all(np.isfinite(centre)):
+            raise InvalidInputError(
+                f"centre must be finite and of shape {self.shape}, got shape {np.shape(centre)}."
+            )
+        return centre / 2 + centre.T / 2 if self.symmetric else centre
+
+
+def counts_at(norms: FloatArray, edges: FloatArray) -> IntArray:
+    """For each edge, how many of the finite norms do not exceed it."""
+    bins = np.bincount(np.searchsorted(edges, norms[np.isfinite(norms)]), minlength=edges.size + 1)
+    return np.cumsum(bins[: edges.size])

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, target
 from hypothesis import strategies as st
 
-from eigenveil.engines.fixed_point import clip_to_grid, inner_radius, padded_width, squared_norms, upper_norms
 from eigenveil.errors import InvalidInputError
+from eigenveil.kernels.fixed_point import clip_to_grid, inner_radius, padded_width, squared_norms, upper_norms
 
 entries = st.one_of(
     st.floats(-10, 10),

@@ -66,12 +66,12 @@ def clip_to_grid(
     return np.where(good[:, None], np.rint(scaled), 0.0)
 
 
-def inner_radius(*, size: int, radius: float, exponent: int) -> float:
-    """The radius r' of `clip_to_grid`: what rounding to the grid may still fit around."""
+def inner_radius(*, size: int, radius: float, exponent: int, steps: float = 0.5) -> float:
+    """What a norm may be so that moving each of `size` entries by `steps` grid steps stays within `radius`."""
     if not (math.isfinite(radius) and radius > 0):
         raise InvalidInputError(f"radius must be a finite number above 0, got {radius!r}.")
-    steps = Fraction(math.isqrt(size) + 1, 2) * Fraction(2) ** exponent
-    inner = float((Fraction(radius) - steps) * (1 - Fraction(1, 1 << 40)))
+    moved = Fraction(steps) * (math.isqrt(size) + 1) * Fraction(2) ** exponent
+    inner = float((Fraction(radius) - moved) * (1 - Fraction(1, 1 << 40)))
     if not inner > 0:
         raise InvalidInputError(
             f"a grid of 2^{exponent} is too coarse to hold {size} entries within radius {radius!r}.",

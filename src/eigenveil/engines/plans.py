@@ -1,0 +1,153 @@
+"""Which units a round sees: all, a disjoint part, a Poisson sample, or the next batch of a stream.
+
+A unit's coin is a function of a secret key, the round, and the unit's place in the pass, so that a re-read
+draws the same coins. Coins are as good as independent and uniform to anyone without the key. That makes
+parts survive both a removal and a replacement: taking a unit out leaves the others with coins that are
+again independent and uniform, whatever places they moved to, and replacing it moves nobody.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.kernels.loops import BoolArray
+
+_BLOCK = 4096
+
+
+class Plan(Protocol):
+    """Says which units are left out."""
+
+    def skip(self, start: int, units: int) -> BoolArray | None:
+        """Which of the units at places start to start + units are left out; None for nobody."""
+
+
+@dataclass(frozen=True)
+class Coins:
+    """64 random bits for every (round, place), from a key."""
+
+    key: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
+
+    def toss(self, round_: int, start: int, units: int) -> npt.NDArray[np.uint64]:
+        """The coins of a round for the units at places start to start + units."""
+        first, last = start // _BLOCK, (start + units - 1) // _BLOCK
+        blocks = [self._block(round_, index) for index in range(first, last + 1)]
+        coins = np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.uint64)
+        return coins[start - first * _BLOCK :][:units]
+
+    def _block(self, round_: int, index: int) -> npt.NDArray[np.uint64]:
+        stream = hashlib.shake_256(self.key + b"coins:%d:%d" % (round_, index)).digest(8 * _BLOCK)
+        return np.frombuffer(stream, dtype="<u8").astype(np.uint64)
+
+
+@dataclass(frozen=True)
+class FullPlan:
+    """Everybody, in every round."""
+
+    def skip(self, start: int, units: int) -> BoolArray | None:  # noqa: ARG002
+        """Nobody is left out."""
+        return None
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a disjoint plan."""
+
+    plan: DisjointPlan
+    index: int
+
+    def skip(self, start: int, units: int) -> BoolArray | None:
+        """All whose coin names another part are left out."""
+        others: BoolArray = self.plan.labels(start, units) != self.index
+        return others
+
+
+@dataclass(frozen=True)
+class DisjointPlan:
+    """Each unit in exactly one of some parts, by its own coin.
+
+    Examples
+    --------
+    >>> plan = DisjointPlan(3)
+    >>> int(sum((~plan.part(i).skip(0, 1000)).sum() for i in range(3)))
+    1000
+    """
+
+    parts: int
+    coins: Coins = field(default_factory=Coins)
+    round: int = 0
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.parts, int) and self.parts >= 1):
+            raise InvalidInputError(f"parts must be a whole number of at least 1, got {self.parts!r}.")
+
+    @property
+    def stable_under(self) -> tuple[str, ...]:
+        """Neither event changes the coins of the other units (see above)."""
+        return ("removal", "replacement")
+
+    def assert_disjoint(self) -> str:
+        """A unit has one coin and a coin names one part: checked on a sample of coins."""
+        labels = self.labels(0, _BLOCK)
+        if not (np.all(labels >= 0) and np.all(labels < self.parts)):
+            raise AssertionError("a coin names no part")
+        return f"each unit in one of {self.parts} parts by its own keyed coin"
+
+    def labels(self, start: int, units: int) -> npt.NDArray[np.int64]:
+        """The part of each unit: the top 32 bits of its coin, times the number of parts, over 2^32."""
+        top = self.coins.toss(self.round, start, units) >> np.uint64(32)
+        return ((top * np.uint64(self.parts)) >> np.uint64(32)).astype(np.int64)
+
+    def part(self, index: int) -> Part:
+        """The plan of one part."""
+        if not 0 <= index < self.parts:
+            raise InvalidInputError(f"there are parts 0 to {self.parts - 1}, got {index!r}.")
+        return Part(self, index)
+
+
+@dataclass(frozen=True)
+class PoissonPlan:
+    """Each unit with probability `rate`, by a fresh coin every round; the same sample for the whole round."""
+
+    rate: float
+    round: int = 0
+    coins: Coins = field(default_factory=Coins)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate <= 1:
+            raise InvalidInputError(f"rate must lie in (0, 1], got {self.rate!r}.")
+
+    def skip(self, start: int, units: int) -> BoolArray | None:
+        """All whose coin is not below the rate are left out."""
+        limit = int(self.rate * 2.0**64)
+        if limit >= 1 << 64:
+            return None
+        return self.coins.toss(self.round, start, units) >= np.uint64(limit)
+
+
+def batches(blocks: Iterable[npt.NDArray[np.float64]], slots: int) -> Iterator[npt.NDArray[np.float64]]:
+    """Cut arrivals into batches of exactly `slots` rows, whatever blocks they come in; the open rest is kept back.
+
+    A row that is bad keeps its slot, so that whose batch is whose depends on nobody's values.
+    """
+    if not (isinstance(slots, int) and slots >= 1):
+        raise InvalidInputError(f"slots must be a whole number of at least 1, got {slots!r}.")
+    waiting: list[npt.NDArray[np.float64]] = []
+    have = 0
+    for arrivals in blocks:
+        block = arrivals
+        while have + len(block) >= slots:
+            taken = slots - have
+            yield np.concatenate([*waiting, block[:taken]])
+            waiting, have, block = [], 0, block[taken:]
+        if len(block):
+            waiting.append(block)
+            have += len(block)

@@ -1,0 +1,140 @@
+"""Populations made of an operator, a plan and an engine: what mechanisms get to see of real data."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from eigenveil.engines.local import LocalEngine
+from eigenveil.engines.plans import FullPlan, Plan
+from eigenveil.engines.population import FloatArray, IntArray, Population, counts_at
+from eigenveil.errors import InvalidInputError
+from eigenveil.kernels import Clip, Surveyor
+from eigenveil.kernels.loops import BoolArray
+from eigenveil.operators import Operator
+
+
+class SampledPopulation(Population):
+    """Units of an operator that a plan lets in, surveyed by an engine."""
+
+    def __init__(self, operator: Operator, *, plan: Plan | None = None, engine: LocalEngine | None = None) -> None:
+        self.operator = operator
+        self.plan = FullPlan() if plan is None else plan
+        self.engine = LocalEngine() if engine is None else engine
+
+    @abstractmethod
+    def _surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        """A surveyor of this population's tensors."""
+
+    def slots(self) -> int:
+        """How many units the plan lets in, bad ones included."""
+        return sum(
+            self.operator.units(chunk) if skip is None else int(np.sum(~skip)) for chunk, skip in self._chunks()
+        )
+
+    def survey(
+        self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]
+    ) -> tuple[IntArray, list[IntArray]]:
+        """Counts at all edges and sums at all clips, in one pass."""
+        surveyor = self._surveyor(self._checked(centre, edges), clips)
+        counts, sums = self.engine.run(self._chunks(), surveyor, lambda norms: counts_at(norms, edges))
+        return np.zeros(edges.size, dtype=np.int64) + counts, sums
+
+    def _chunks(self) -> Iterator[tuple[Any, BoolArray | None]]:
+        start = 0
+        for chunk in self.operator.chunks():
+            units = self.operator.units(chunk)
+            if units:
+                yield chunk, self.plan.skip(start, units)
+            start += units
+
+
+class BlockPopulation(SampledPopulation):
+    """Tensors A_i W, W a public d x m matrix.
+
+    Examples
+    --------
+    >>> from eigenveil.operators import samples
+    >>> X = np.array([[3.0, 4.0], [0.0, 1.0]])
+    >>> block = BlockPopulation(samples.rows(X), np.eye(2)[:, :1])
+    >>> block.shape, block.count(), (block.clipped_sum(np.zeros((2, 1)), 100.0, -10) / 2**10).tolist()
+    ((2, 1), 2, [[9.0], [12.0]])
+    """
+
+    def __init__(
+        self, operator: Operator, W: FloatArray, *, plan: Plan | None = None, engine: LocalEngine | None = None
+    ) -> None:
+        super().__init__(operator, plan=plan, engine=engine)
+        self.W = np.ascontiguousarray(W, dtype=np.float64)
+        if self.W.ndim != 2 or self.W.shape[0] != operator.d or not self.W.shape[1]:
+            raise InvalidInputError(f"W must have shape ({operator.d}, m), got {np.shape(W)}.")
+        if not np.all(np.isfinite(self.W)):
+            raise InvalidInputError("W must be finite.")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one tensor."""
+        return self.W.shape
+
+    @property
+    def symmetric(self) -> bool:
+        """Products A W are not symmetric."""
+        return False
+
+    def tensors(self) -> Iterator[FloatArray]:
+        """Blocks of gradients A_i W, of the units let in."""
+        for chunk, skip in self._chunks():
+            products = self.operator.products(chunk, self.W)
+            yield products if skip is None else products[~skip]
+
+    def _surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        return self.operator.surveyor(self.W, centre, clips)
+
+
+class MatrixPopulation(SampledPopulation):
+    """Tensors A_i themselves, as symmetric d x d matrices: for small d."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one tensor."""
+        return (self.operator.d, self.operator.d)
+
+    @property
+    def symmetric(self) -> bool:
+        """Every tensor is the symmetric part of A_i."""
+        return True
+
+    def tensors(self) -> Iterator[FloatArray]:
+        """Blocks of matrices, of the units let in."""
+        identity = np.eye(self.operator.d)
+        for chunk, skip in self._chunks():
+            products = self.operator.products(chunk, identity)
+            products = products / 2 + np.swapaxes(products, 1, 2) / 2
+            yield products if skip is None else products[~skip]
+
+    def _surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        return self.operator.matrix_surveyor(centre, clips)
+
+
+class VectorPopulation(SampledPopulation):
+    """Each unit's mean row: what the private mean is made of."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one tensor."""
+        return (self.operator.d,)
+
+    @property
+    def symmetric(self) -> bool:
+        """Vectors are not matrices."""
+        return False
+
+    def tensors(self) -> Iterator[FloatArray]:
+        """Not needed by any mechanism."""
+        raise InvalidInputError("mean rows are only ever surveyed, not handed out.")
+
+    def _surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        return self.operator.vector_surveyor(centre, clips)

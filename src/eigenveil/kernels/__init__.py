@@ -1,0 +1,16 @@
+"""Inner loops over units: products, norms, clipping and rounding, one unit at a time."""
+
+from eigenveil.kernels.clips import Clip, RowSurveyor, SparseRowSurveyor, Surveyor, TensorSurveyor
+from eigenveil.kernels.loops import compiled, outer_means, row_product, squared_row_norms
+
+__all__ = [
+    "Clip",
+    "RowSurveyor",
+    "SparseRowSurveyor",
+    "Surveyor",
+    "TensorSurveyor",
+    "compiled",
+    "outer_means",
+    "row_product",
+    "squared_row_norms",
+]

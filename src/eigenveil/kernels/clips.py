@@ -1,0 +1,245 @@
+"""Measure and sum the units' tensors around a public centre: what all populations are made of."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from scipy import sparse
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.kernels.fixed_point import clip_to_grid, inner_radius, padded_width, squared_norms
+from eigenveil.kernels.loops import BoolArray, FloatArray, IntArray, RowLoop, Rows, SparseRowLoop
+
+_BLOCK_ENTRIES = 1 << 16
+_F_BITS = 30
+
+
+@dataclass(frozen=True)
+class Clip:
+    """Where to clip and how to round: a radius, and a grid of 2^exponent."""
+
+    radius: float
+    exponent: int
+
+
+class Surveyor(Protocol):
+    """Goes over chunks of units once; keeps one clipped sum per clip, and tells the norms of each chunk."""
+
+    def fork(self) -> Self:
+        """A surveyor of the same things with empty sums, for another thread."""
+
+    def add(self, chunk: Any, skip: BoolArray | None) -> FloatArray:
+        """Take in a chunk; returns its units' norms, infinite where a unit is bad or skipped."""
+
+    def merge(self, other: Self) -> None:
+        """Take over what a fork has summed."""
+
+    def sums(self) -> list[IntArray]:
+        """One sum per clip, in whole grid steps."""
+
+
+class TensorSurveyor:
+    """Explicit tensors less a centre; the units are on the first axis of a chunk.
+
+    A computed residual may differ from the real one in its last bit; all that follows is exact for the
+    computed one, which depends on the unit and the centre alone. A unit whose norm about the origin
+    overflows is bad wherever the centre is.
+    """
+
+    def __init__(self, centre: FloatArray, clips: Sequence[Clip]) -> None:
+        self._centre, self._clips = centre, clips
+        self._sums = [np.zeros(centre.size, dtype=np.int64) for _ in clips]
+        for clip in clips:
+            inner_radius(size=centre.size, radius=clip.radius, exponent=clip.exponent)
+
+    def fork(self) -> TensorSurveyor:
+        """The same with empty sums."""
+        return TensorSurveyor(self._centre, self._clips)
+
+    def add(self, chunk: FloatArray, skip: BoolArray | None = None) -> FloatArray:
+        """Take in tensors of shape (units, *centre.shape)."""
+        size = self._centre.size
+        width = padded_width(size)
+        rows = max(1, _BLOCK_ENTRIES // width)
+        norms = np.empty(len(chunk))
+        for start in range(0, len(chunk), rows):
+            stop = min(start + rows, len(chunk))
+            taken = chunk[start:stop].astype(np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):
+                plain = _padded(taken.reshape(len(taken), size), rows, width)
+                residuals = _padded((taken - self._centre).reshape(len(taken), size), rows, width)
+            squares = np.where(np.isfinite(squared_norms(plain)), squared_norms(residuals), np.inf)[: len(taken)]
+            if skip is not None:
+                squares = np.where(skip[start:stop], np.inf, squares)
+            norms[start:stop] = np.where(np.isfinite(squares), np.sqrt(squares), np.inf)
+            for q, clip in enumerate(self._clips):
+                whole = clip_to_grid(
+                    residuals[: len(taken)], squares, size=size, radius=clip.radius, exponent=clip.exponent
+                )
+                self._sums[q] += whole[:, :size].astype(np.int64).sum(axis=0)
+        return norms
+
+    def merge(self, other: TensorSurveyor) -> None:
+        """Take over what a fork has summed."""
+        for q, more in enumerate(other._sums):
+            self._sums[q] += more
+
+    def sums(self) -> list[IntArray]:
+        """One sum per clip, of the centre's shape."""
+        return [total.reshape(self._centre.shape) for total in self._sums]
+
+
+class RowSurveyor:
+    """x (W^T x)^T - centre over dense rows x (less a shift), never forming a tensor per row.
+
+    The centre is rounded to the grid first, which moves it by half a step at most.
+
+    Formal guarantees
+    -----------------
+    Let y be what is computed for W^T x. A row adds the integers nearest to c (x y^T - C)/g, entry by entry, where
+    floats get the number before rounding wrong by at most 2^-50 (|x_k c y_j| + |c C_kj|)/g; over all entries that
+    is at most 2^-50 (R + 2 ||C||)/g, as ||c x y^T|| <= R + ||C||. Rounding adds 1/2 an entry. With
+    c norm <= r' = R - (sqrt(size)/2) g - 2^-48 (R + 2 ||C||), the integers times g have norm at most R.
+    """
+
+    def __init__(
+        self, W: FloatArray, centre: FloatArray, clips: Sequence[Clip], *, shift: FloatArray | None = None
+    ) -> None:
+        if clips:
+            coarsest = max(clip.exponent for clip in clips)
+            centre = np.ldexp(np.rint(np.ldexp(centre, -coarsest)), coarsest)
+        inner = [_inner_for_rows(clip, centre, steps=0.5) for clip in clips]
+        self._loop = RowLoop(W, centre, inner=inner, exponents=[clip.exponent for clip in clips], shift=shift)
+
+    def fork(self) -> RowSurveyor:
+        """The same with empty sums."""
+        twin = copy.copy(self)
+        twin._loop = self._loop.fork()
+        return twin
+
+    def add(self, chunk: Rows, skip: BoolArray | None = None) -> FloatArray:
+        """Take in rows of shape (units, d)."""
+        return self._loop.add(chunk, skip)
+
+    def merge(self, other: RowSurveyor) -> None:
+        """Take over what a fork has summed."""
+        self._loop.merge(other._loop)
+
+    def sums(self) -> list[IntArray]:
+        """One sum per clip, of shape (d, m)."""
+        return self._loop.sums
+
+
+class SparseRowSurveyor:
+    """The same over rows of a CSR array; neither shift nor centre ever make a row dense.
+
+    Shift and centre are rounded to single precision first.
+
+    Formal guarantees
+    -----------------
+    A row adds V - (shift/g) (Y/s)^T - (F/f) C/g, where V, Y and F are integers: V the nearest to c x_k y_j/g at
+    the entries present, Y the nearest to c y_j s, F the nearest to c f. That lies within sqrt(size)/2 (V) +
+    ||shift|| sqrt(m)/(2 s g) <= 1/2 (Y) + ||C||/(2 f g) (F) steps of c ((x - shift) y^T - C)/g. The sums of V, Y
+    and F are exact. In the end the products shift Y and F C are formed exactly (24 times 29 bits, three times
+    each) and rounded down, which moves the difference between neighbours by at most 6 steps an entry. r' leaves
+    room for all.
+
+    With W = None it is x - shift - centre itself that is surveyed (y = 1).
+    """
+
+    def __init__(
+        self, W: FloatArray | None, centre: FloatArray, clips: Sequence[Clip], *, shift: FloatArray | None = None
+    ) -> None:
+        self._shape = centre.shape
+        centre = centre.reshape(len(centre), -1)
+        self._clips = clips
+        self._centre = centre.astype(np.float32).astype(np.float64)
+        self._shift = None if shift is None else shift.astype(np.float32).astype(np.float64)
+        length = 0.0 if self._shift is None else float(np.linalg.norm(self._shift))
+        scales = [_power_above(length * math.sqrt(centre.shape[1]) * 2.0**-clip.exponent) for clip in clips]
+        reach = float(np.linalg.norm(self._centre))
+        self._loop = SparseRowLoop(
+            W,
+            self._centre,
+            inner=[
+                _inner_for_rows(clip, self._centre, steps=8.0)
+                - reach * 2.0**-_F_BITS
+                - math.ldexp(1, clip.exponent)
+                for clip in clips
+            ],
+            exponents=[clip.exponent for clip in clips],
+            y_scales=scales,
+            f_scale=2.0**_F_BITS,
+            shift=self._shift,
+        )
+
+    def fork(self) -> SparseRowSurveyor:
+        """The same with empty sums."""
+        twin = copy.copy(self)
+        twin._loop = self._loop.fork()
+        return twin
+
+    def add(self, chunk: sparse.csr_array[Any, Any], skip: BoolArray | None = None) -> FloatArray:
+        """Take in rows of a CSR array."""
+        return self._loop.add(chunk, skip)
+
+    def merge(self, other: SparseRowSurveyor) -> None:
+        """Take over what a fork has summed."""
+        self._loop.merge(other._loop)
+
+    def sums(self) -> list[IntArray]:
+        """One sum per clip, of shape (d, m)."""
+        out = []
+        for q, clip in enumerate(self._clips):
+            total = self._loop.sums[q].copy()
+            f = _floored_products(np.ravel(self._centre), self._loop.f_sums[q : q + 1], -_F_BITS - clip.exponent)
+            total -= f.reshape(total.shape)
+            if self._shift is not None:
+                bits = -round(math.log2(self._loop.y_scales[q])) - clip.exponent
+                total -= _floored_products(self._shift, self._loop.y_sums[q], bits)
+            out.append(total.reshape(self._shape))
+        return out
+
+
+def _floored_products(single: FloatArray, whole: IntArray, exponent: int) -> IntArray:
+    """single_k whole_j 2^exponent in three parts, each exact (24 bits times 29 fit a float64), rounded down."""
+    out = np.zeros((single.size, whole.size), dtype=np.int64)
+    mask = (1 << 29) - 1
+    for part, up in ((whole >> 58, 58), ((whole >> 29) & mask, 29), (whole & mask, 0)):
+        exact = np.ldexp(np.multiply.outer(single, part.astype(np.float64)), exponent + up)
+        out += np.floor(exact).astype(np.int64)
+    return out
+
+
+def _power_above(x: float) -> float:
+    return 2.0 ** math.ceil(math.log2(x)) if x > 0 else 1.0
+
+
+def _inner_for_rows(clip: Clip, centre: FloatArray, *, steps: float) -> float:
+    """What a norm may be so that rounding every entry by up to `steps` grid steps, and floats, stay inside R."""
+    reach = float(np.linalg.norm(centre)) * (1 + 1e-9)
+    span = clip.radius + 2 * reach
+    if math.ldexp(span, -clip.exponent) >= 2.0**50:
+        raise InvalidInputError(
+            f"a radius of {clip.radius:g} around a centre of norm {reach:g} needs more than 50 bits.",
+            hint="Use a larger radius or a coarser grid.",
+        )
+    inner = (
+        inner_radius(size=centre.size, radius=clip.radius, exponent=clip.exponent, steps=steps) - 2.0**-48 * span
+    )
+    if not inner > 0:
+        raise InvalidInputError(
+            f"a radius of {clip.radius:g} drowns in the rounding of a centre of norm {reach:g}."
+        )
+    return inner
+
+
+def _padded(rows: FloatArray, height: int, width: int) -> FloatArray:
+    out = np.zeros((height, width))
+    out[: rows.shape[0], : rows.shape[1]] = rows
+    return out

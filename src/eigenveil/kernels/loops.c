@@ -1,0 +1,52 @@
+/* The inner loops over units. Plain IEEE arithmetic in a fixed order, compiled without contraction or
+ * reassociation: what a row adds is a function of that row and the public arguments, to the bit, on any
+ * machine, wherever the row stands. loops.py has the same functions in numpy, and a test compares bits. */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define ROUND 0x1.8p52 /* for |x| < 2^51 the bits of x + ROUND are those of ROUND plus the integer nearest to x */
+#define GROUP 32       /* rows handled together; a short last group is filled up with zero rows */
+#define SLAB 512       /* columns of the data handled together */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512dq,avx512vl,prefer-vector-width=512")
+#define WIDTH 8
+#define ROWS 8
+#define NAME(f) f##_wide
+#include "loops_body.h"
+#undef NAME
+#undef ROWS
+#undef WIDTH
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx2")
+#define WIDTH 4
+#define ROWS 4
+#define NAME(f) f##_middle
+#include "loops_body.h"
+#undef NAME
+#undef ROWS
+#undef WIDTH
+#pragma GCC pop_options
+#endif
+
+#define WIDTH 2
+#define ROWS 4
+#define NAME(f) f##_plain
+#include "loops_body.h"
+#undef NAME
+
+/* Which of the three the machine can run best: 2 wide, 1 middle, 0 plain. */
+int best_variant(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return 2;
+    if (__builtin_cpu_supports("avx2")) return 1;
+#endif
+    return 0;
+}

@@ -1,0 +1,231 @@
+/* Included by loops.c once for each vector width; defines NAME(row_product), NAME(rows_survey), NAME(outer_means).
+ * Bits do not depend on WIDTH, ROWS, GROUP or SLAB: they only decide what is in flight together. */
+#define INLINE static inline __attribute__((always_inline))
+typedef double NAME(vec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
+typedef int64_t NAME(ivec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
+#define VEC NAME(vec)
+#define IVEC NAME(ivec)
+
+/* Copy rows into doubles, less the shift; rows past the end become zero. */
+INLINE void NAME(load)(const void *X, int single, size_t i, size_t n, size_t d, const double *shift, size_t rows,
+                       double *x)
+{
+    for (size_t r = 0; r < rows; r++) {
+        double *to = x + r * d;
+        if (i + r >= n) {
+            memset(to, 0, d * sizeof *to);
+            continue;
+        }
+        if (single) {
+            const float *from = (const float *)X + (i + r) * d;
+            for (size_t k = 0; k < d; k++) to[k] = (double)from[k];
+        } else {
+            memcpy(to, (const double *)X + (i + r) * d, d * sizeof *to);
+        }
+        if (shift)
+            for (size_t k = 0; k < d; k++) to[k] -= shift[k];
+    }
+}
+
+/* Squared norm: eight interleaved sums, added in order. */
+INLINE double NAME(square)(const double *x, size_t d)
+{
+    double lane[8] = {0}, total = 0;
+    size_t k = 0;
+    for (; k + 8 <= d; k += 8)
+        for (int l = 0; l < 8; l++) lane[l] += x[k + l] * x[k + l];
+    for (int l = 0; k < d; k++, l++) lane[l] += x[k] * x[k];
+    for (int l = 0; l < 8; l++) total += lane[l];
+    return total;
+}
+
+/* out += x[:, from:to] B[from:to] for ROWS rows; each entry goes on being summed over k in order. */
+INLINE void NAME(tile)(const double *x, size_t d, size_t from, size_t to, const double *B, size_t cols, double *out)
+{
+    size_t j = 0;
+    for (; j + 2 * WIDTH <= cols; j += 2 * WIDTH) {
+        VEC a[ROWS], b[ROWS];
+        for (int r = 0; r < ROWS; r++) {
+            a[r] = *(VEC *)(out + r * cols + j);
+            b[r] = *(VEC *)(out + r * cols + j + WIDTH);
+        }
+        for (size_t k = from; k < to; k++) {
+            VEC p = *(const VEC *)(B + k * cols + j), q = *(const VEC *)(B + k * cols + j + WIDTH);
+            _Pragma("GCC unroll 8") for (int r = 0; r < ROWS; r++) {
+                double e = x[r * d + k];
+                a[r] += p * e;
+                b[r] += q * e;
+            }
+        }
+        for (int r = 0; r < ROWS; r++) {
+            *(VEC *)(out + r * cols + j) = a[r];
+            *(VEC *)(out + r * cols + j + WIDTH) = b[r];
+        }
+    }
+    for (; j < cols; j += WIDTH) {
+        VEC a[ROWS];
+        for (int r = 0; r < ROWS; r++) a[r] = *(VEC *)(out + r * cols + j);
+        for (size_t k = from; k < to; k++) {
+            VEC p = *(const VEC *)(B + k * cols + j);
+            _Pragma("GCC unroll 8") for (int r = 0; r < ROWS; r++) a[r] += p * x[r * d + k];
+        }
+        for (int r = 0; r < ROWS; r++) *(VEC *)(out + r * cols + j) = a[r];
+    }
+}
+
+/* out = x B for GROUP rows, a slab of B at a time so that it stays in cache. */
+INLINE void NAME(product)(const double *x, size_t d, const double *B, size_t cols, double *out)
+{
+    memset(out, 0, GROUP * cols * sizeof *out);
+    for (size_t from = 0; from < d; from += SLAB) {
+        size_t to = from + SLAB < d ? from + SLAB : d;
+        for (size_t r = 0; r < GROUP; r += ROWS) NAME(tile)(x + r * d, d, from, to, B, cols, out + r * cols);
+    }
+}
+
+/* out = X B, row by row; cols is a multiple of 8. */
+void NAME(row_product)(const void *X, int single, size_t n, size_t d, const double *shift, const double *B,
+                       size_t cols, double *out, double *work)
+{
+    double *x = work, *tile = work + GROUP * d;
+    for (size_t i = 0; i < n; i += GROUP) {
+        NAME(load)(X, single, i, n, d, shift, GROUP, x);
+        NAME(product)(x, d, B, cols, tile);
+        size_t rows = n - i < GROUP ? n - i : GROUP;
+        memcpy(out + i * cols, tile, rows * cols * sizeof *out);
+    }
+}
+
+/* sum += round(y x^T + f centre) over GROUP rows, as integers offset by the bits of ROUND each. */
+INLINE void NAME(add_rounded)(const double *x, size_t d, const double *y, const double *f, const double *centre,
+                              size_t mp, uint64_t *sum)
+{
+    for (size_t from = 0; from < d; from += SLAB) {
+        size_t to = from + SLAB < d ? from + SLAB : d;
+        for (size_t r0 = 0; r0 < GROUP; r0 += ROWS)
+            for (size_t j = 0; j < mp; j += WIDTH) {
+                VEC v[ROWS];
+                for (int r = 0; r < ROWS; r++) v[r] = *(const VEC *)(y + (r0 + r) * mp + j);
+                for (size_t k = from; k < to; k++) {
+                    VEC c = *(const VEC *)(centre + k * mp + j);
+                    IVEC total = *(const IVEC *)(sum + k * mp + j);
+                    _Pragma("GCC unroll 8") for (int r = 0; r < ROWS; r++)
+                        total += (IVEC)((v[r] * x[(r0 + r) * d + k] + c * f[r0 + r]) + ROUND);
+                    *(IVEC *)(sum + k * mp + j) = total;
+                }
+            }
+    }
+}
+
+/* One pass over rows x with A = x x^T: norms of A W - C, and clipped sums of it on integer grids.
+ *
+ * B = [W, C, 0] is d x cols with m columns each; cc >= ||C||^2; error: relative error bound of the squared norm.
+ * For each radius: inner radius, 1/grid, H = -C/grid (d x mp, 0 in the columns past m), and the sum S (d x mp), to
+ * which every good row that is not skipped adds round(c (x y^T - C) / grid), c = min(1, inner / norm).
+ * norms: upper bounds, infinite for rows that are bad or skipped. S is offset by the bits of ROUND for every row,
+ * the zero rows that fill up the last group included; the caller takes them off at the end. */
+void NAME(rows_survey)(const void *X, int single, size_t n, size_t d, const double *shift, const uint8_t *skip,
+                       const double *B, size_t m, size_t cols, double cc, double error, size_t radii,
+                       const double *inner, const double *per_grid, const double *H, size_t mp, uint64_t *S,
+                       double *norms, double *work)
+{
+    double *x = work, *yt = x + GROUP * d, *cy = yt + GROUP * cols;
+    for (size_t i = 0; i < n; i += GROUP) {
+        double norm[GROUP], f[GROUP];
+        NAME(load)(X, single, i, n, d, shift, GROUP, x);
+        NAME(product)(x, d, B, cols, yt);
+        for (size_t r = 0; r < GROUP; r++) {
+            const double *y = yt + r * cols, *t = y + m;
+            double s = NAME(square)(x + r * d, d), yy = 0, cross = 0;
+            for (size_t j = 0; j < m; j++) {
+                yy += y[j] * y[j];
+                cross += y[j] * t[j];
+            }
+            double whole = s * yy, exact = (whole - 2 * cross) + cc;
+            norm[r] = sqrt((exact > 0 ? exact : 0) + error * (whole + cc)) * (1 + 0x1p-50);
+            if (i + r >= n || (skip && skip[i + r]) || !isfinite(s) || !isfinite(norm[r])) {
+                norm[r] = INFINITY;
+                memset(x + r * d, 0, d * sizeof *x);
+            }
+            if (i + r < n) norms[i + r] = norm[r];
+        }
+        for (size_t q = 0; q < radii; q++) {
+            for (size_t r = 0; r < GROUP; r++) {
+                f[r] = norm[r] <= inner[q] ? 1.0 : inner[q] / norm[r]; /* 0 where the norm is infinite */
+                for (size_t j = 0; j < mp; j++)
+                    cy[r * mp + j] = j < m && f[r] > 0 ? yt[r * cols + j] * f[r] * per_grid[q] : 0.0;
+            }
+            NAME(add_rounded)(x, d, cy, f, H + q * d * mp, mp, S + q * d * mp);
+        }
+    }
+}
+
+/* The same for sparse rows, whose shift and centre stay implicit: S gets round(x_k c y_j / grid) at the entries that
+ * are there, Y the sum of round(c y_j * y_scale), F the sum of round(c * f_scale). Bshift = B^T shift. */
+void NAME(csr_survey)(const double *data, const int32_t *indices, const int64_t *indptr, size_t n, const double *shift,
+                      double mm, const uint8_t *skip, const double *B, const double *Bshift, size_t m, size_t cols,
+                      double cc, double error, size_t radii, const double *inner, const double *per_grid,
+                      const double *y_scale, double f_scale, size_t d, size_t mp, int64_t *S, int64_t *Y, int64_t *F,
+                      double *norms, double *work)
+{
+    double *y = work, *cy = work + cols;
+    double round = ROUND;
+    int64_t zero;
+    memcpy(&zero, &round, sizeof zero);
+    for (size_t i = 0; i < n; i++) {
+        double xx = 0, xm = 0, yy = 0, cross = 0;
+        memset(y, 0, cols * sizeof *y);
+        for (int64_t e = indptr[i]; e < indptr[i + 1]; e++) {
+            const double *b = B + (size_t)indices[e] * cols;
+            for (size_t j = 0; j < cols; j += WIDTH) *(VEC *)(y + j) += *(const VEC *)(b + j) * data[e];
+            xx += data[e] * data[e];
+            if (shift) xm += data[e] * shift[indices[e]];
+        }
+        for (size_t j = 0; j < cols; j++) y[j] -= Bshift[j];
+        for (size_t j = 0; j < m; j++) {
+            yy += y[j] * y[j];
+            cross += y[j] * y[m + j];
+        }
+        double whole = (xx + mm) * yy, exact = (((xx - 2 * xm) + mm) * yy - 2 * cross) + cc;
+        double margin = error * (double)(indptr[i + 1] - indptr[i] + (int64_t)m + 64) * (whole + cc);
+        norms[i] = sqrt((exact > 0 ? exact : 0) + margin) * (1 + 0x1p-50);
+        if ((skip && skip[i]) || !isfinite(xx) || !isfinite(norms[i])) {
+            norms[i] = INFINITY;
+            continue;
+        }
+        for (size_t q = 0; q < radii; q++) {
+            double f = norms[i] <= inner[q] ? 1.0 : inner[q] / norms[i];
+            F[q] += (int64_t)rint(f * f_scale);
+            for (size_t j = 0; j < m; j++) Y[q * m + j] += (int64_t)rint(y[j] * f * y_scale[q]);
+            for (size_t j = 0; j < mp; j++) cy[j] = j < m ? y[j] * f * per_grid[q] : 0.0;
+            for (int64_t e = indptr[i]; e < indptr[i + 1]; e++) {
+                int64_t *sum = S + (q * d + (size_t)indices[e]) * mp;
+                for (size_t j = 0; j < mp; j += WIDTH)
+                    *(IVEC *)(sum + j) += (IVEC)(*(const VEC *)(cy + j) * data[e] + ROUND) - zero;
+            }
+        }
+    }
+}
+
+/* out[u] = mean over the good rows of unit u of x y^T, rows in order; y is n x cols, m of them used. */
+void NAME(outer_means)(const void *X, int single, size_t d, const double *shift, const double *y, size_t cols,
+                       size_t m, const int64_t *offsets, size_t units, const uint8_t *bad, double *out, double *work)
+{
+    for (size_t u = 0; u < units; u++) {
+        double *G = out + u * d * m;
+        size_t good = 0;
+        memset(G, 0, d * m * sizeof *G);
+        for (size_t i = (size_t)offsets[u]; i < (size_t)offsets[u + 1]; i++) {
+            if (bad[i]) continue;
+            good++;
+            NAME(load)(X, single, i, i + 1, d, shift, 1, work);
+            for (size_t k = 0; k < d; k++)
+                for (size_t j = 0; j < m; j++) G[k * m + j] += work[k] * y[i * cols + j];
+        }
+        for (size_t e = 0; e < d * m; e++) G[e] = good ? G[e] / (double)good : NAN;
+    }
+}
+
+#undef INLINE
+#undef VEC
+#undef IVEC

@@ -1,0 +1,10 @@
+"""A_i W for units of every form, without building A_i where it can be helped. Knows nothing of privacy."""
+
+from eigenveil.operators import samples
+from eigenveil.operators.matrices import MatricesOperator
+from eigenveil.operators.operator import Operator
+from eigenveil.operators.people import PeopleOperator
+from eigenveil.operators.rows import RowsOperator
+from eigenveil.operators.spiked import SpikedOperator
+
+__all__ = ["MatricesOperator", "Operator", "PeopleOperator", "RowsOperator", "SpikedOperator", "samples"]

@@ -1,0 +1,57 @@
+"""One d x d matrix per unit, given as it is; it need not be symmetric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenveil.kernels import row_product
+from eigenveil.kernels.loops import FloatArray, Rows
+from eigenveil.operators.explicit import ExplicitOperator, no_rows
+from eigenveil.operators.operator import also_removed, cut, take_off
+
+
+@dataclass(frozen=True)
+class MatricesOperator(ExplicitOperator[Rows]):
+    """Matrices in an array of shape (n, d, d)."""
+
+    values: Rows
+    removed: FloatArray | None = None
+
+    @property
+    def d(self) -> int:
+        """Number of columns."""
+        return int(self.values.shape[1])
+
+    def chunks(self) -> Iterator[Rows]:
+        """A few matrices at a time."""
+        return (self.values[where] for where in cut(len(self.values), self.d**2))
+
+    def units(self, chunk: Rows) -> int:
+        """One unit per matrix."""
+        return len(chunk)
+
+    def piece(self, chunk: Rows, where: slice) -> Rows:
+        """Some of the matrices."""
+        return chunk[where]
+
+    def products(self, chunk: Rows, W: FloatArray) -> FloatArray:
+        """A W, or P A P W: every row of A by itself, then every column of the product by itself."""
+        if self.removed is not None:
+            W = take_off(np.ascontiguousarray(W.T), self.removed).T
+        rows = chunk.astype(np.float64).reshape(-1, self.d)
+        out = row_product(rows, np.ascontiguousarray(W)).reshape(len(chunk), self.d, W.shape[1])
+        if self.removed is None:
+            return out
+        columns = np.ascontiguousarray(np.swapaxes(out, 1, 2)).reshape(-1, self.d)
+        return np.swapaxes(take_off(columns, self.removed).reshape(len(chunk), W.shape[1], self.d), 1, 2)
+
+    def shifted(self, shift: FloatArray) -> MatricesOperator:  # noqa: ARG002
+        """Refused: matrices have no rows."""
+        raise no_rows()
+
+    def projected(self, removed: FloatArray) -> MatricesOperator:
+        """The operator of P A P."""
+        return MatricesOperator(self.values, also_removed(self.removed, removed))

@@ -1,0 +1,112 @@
+"""One row x per unit, A = x x^T; rows may be dense or sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from eigenveil.kernels import Clip, RowSurveyor, SparseRowSurveyor, Surveyor, TensorSurveyor, row_product
+from eigenveil.kernels.loops import BoolArray, FloatArray, IntArray
+from eigenveil.operators.operator import Prepared, also_removed, cut, take_off
+from eigenveil.sources import Source
+from eigenveil.sources.source import Values
+
+
+@dataclass(frozen=True)
+class RowsOperator:
+    """Rows x of a source, less a public `shift` if given, and with the span of `removed` taken off.
+
+    Sparse rows stay sparse, the shift and the centre implicit; only `removed` makes them dense, a few at a time.
+    """
+
+    source: Source
+    shift: FloatArray | None = None
+    removed: FloatArray | None = None
+
+    @property
+    def d(self) -> int:
+        """Number of columns."""
+        return self.source.n_columns
+
+    def chunks(self) -> Iterator[Values]:
+        """Blocks of rows as the source gives them."""
+        return (block.values for block in self.source.blocks())
+
+    def units(self, chunk: Values) -> int:
+        """One unit per row."""
+        return int(chunk.shape[0])
+
+    def dense(self, chunk: Values) -> FloatArray:
+        """The rows as they are meant: shifted and projected."""
+        rows = np.asarray(chunk.toarray() if sparse.issparse(chunk) else chunk, dtype=np.float64)
+        rows = rows if self.shift is None else rows - self.shift
+        return rows if self.removed is None else take_off(rows, self.removed)
+
+    def products(self, chunk: Values, W: FloatArray) -> FloatArray:
+        """The products x (W^T x)^T: shape (units, d, m)."""
+        x = self.dense(chunk)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return x[:, :, None] * row_product(x, W)[:, None, :]
+
+    def surveyor(self, W: FloatArray, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        """In one pass, from X W, X C and row norms; no tensor per row."""
+        if self.removed is not None:
+            return Prepared(RowSurveyor(W, centre, clips), self._dense_pieces)
+        return Either(
+            RowSurveyor(W, centre, clips, shift=self.shift),
+            SparseRowSurveyor(W, centre, clips, shift=self.shift),
+        )
+
+    def matrix_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        """The same with W = I."""
+        return self.surveyor(np.eye(self.d), centre, clips)
+
+    def vector_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        """Norms and clipped sums of x - centre."""
+        dense = Prepared(TensorSurveyor(centre, clips), self._dense_pieces)
+        return (
+            dense
+            if self.removed is not None
+            else Either(dense, SparseRowSurveyor(None, centre, clips, shift=self.shift))
+        )
+
+    def shifted(self, shift: FloatArray) -> RowsOperator:
+        """The operator of (x - shift)(x - shift)^T, with a shift of single precision."""
+        rounded = shift.astype(np.float32).astype(np.float64)
+        return replace(self, shift=rounded if self.shift is None else self.shift + rounded)
+
+    def projected(self, removed: FloatArray) -> RowsOperator:
+        """The operator of (P x)(P x)^T."""
+        return replace(self, removed=also_removed(self.removed, removed))
+
+    def _dense_pieces(self, chunk: Values) -> Iterator[tuple[FloatArray, slice]]:
+        return ((self.dense(chunk[where]), where) for where in cut(self.units(chunk), self.d))
+
+
+class Either:
+    """Two surveyors of the same thing, for dense and for sparse chunks."""
+
+    def __init__(self, dense: Surveyor, sparse_: Surveyor) -> None:
+        self._dense, self._sparse = dense, sparse_
+
+    def fork(self) -> Self:
+        """The same with empty sums."""
+        return type(self)(self._dense.fork(), self._sparse.fork())
+
+    def add(self, chunk: Any, skip: BoolArray | None) -> FloatArray:
+        """Take in a chunk of either kind."""
+        return (self._sparse if sparse.issparse(chunk) else self._dense).add(chunk, skip)
+
+    def merge(self, other: Self) -> None:
+        """Take over what a fork has summed."""
+        self._dense.merge(other._dense)
+        self._sparse.merge(other._sparse)
+
+    def sums(self) -> list[IntArray]:
+        """One sum per clip, over chunks of both kinds."""
+        pairs = zip(self._dense.sums(), self._sparse.sums(), strict=True)
+        return [dense + sparse_ for dense, sparse_ in pairs]

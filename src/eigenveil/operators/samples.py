@@ -1,0 +1,96 @@
+"""The forms in which a user can hand in units: rows, people, matrices, factors, spiked.
+
+Examples
+--------
+>>> import numpy as np
+>>> rows(np.eye(3)).d
+3
+>>> people(np.eye(3), ["ann", "bob", "ann"]).d
+3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.operators.matrices import MatricesOperator
+from eigenveil.operators.people import PeopleOperator
+from eigenveil.operators.rows import RowsOperator
+from eigenveil.operators.spiked import SpikedOperator
+from eigenveil.sources import Block, open_source
+
+
+def rows(data: Any, *, columns: Sequence[str | int] | None = None) -> RowsOperator:
+    """One unit per row of anything that holds rows: arrays, frames, files, blocks."""
+    return RowsOperator(open_source(data, columns=columns))
+
+
+def people(data: Any, units: Any, *, columns: Sequence[str | int] | None = None) -> PeopleOperator:
+    """One unit per person; `units` is one id per row, or the name of the column that holds it."""
+    return PeopleOperator(open_source(data, columns=columns, units=units))
+
+
+def matrices(values: npt.ArrayLike) -> MatricesOperator:
+    """One unit per matrix of an array of shape (n, d, d)."""
+    array = np.asarray(values)
+    if array.ndim != 3 or array.shape[1] != array.shape[2] or not array.shape[1]:
+        raise InvalidInputError(
+            f"expected square matrices in an array of shape (n, d, d), got shape {array.shape}.",
+            hint="Rows go into samples.rows, lists of factors into samples.factors.",
+        )
+    if array.dtype.kind not in "fiub":
+        raise InvalidInputError(f"expected matrices of real numbers, got dtype {array.dtype}.")
+    return MatricesOperator(array if array.dtype in (np.float32, np.float64) else array.astype(np.float64))
+
+
+def factors(values: Sequence[npt.ArrayLike]) -> PeopleOperator:
+    """One unit per factor F of shape (m_i, d), A = F^T F / m_i: a person with m_i rows."""
+    arrays = [np.asarray(value, dtype=np.float64) for value in values]
+    widths = {array.shape[1] if array.ndim == 2 else None for array in arrays}
+    if len(widths) != 1 or None in widths or widths == {0}:
+        shapes = sorted({array.shape for array in arrays})[:3]
+        raise InvalidInputError(
+            f"expected factors of shape (rows, d) with one d, got shapes such as {shapes}.",
+            hint="Give a non-empty list of 2-D arrays with the same number of columns.",
+        )
+    return PeopleOperator(FactorSource(tuple(arrays)))
+
+
+def spiked(directions: npt.ArrayLike, eigenvalues: npt.ArrayLike, noise: Any) -> SpikedOperator:
+    """Units V diag(l) V^T + z z^T: `directions` V of shape (d, k), `eigenvalues` l, `noise` the rows z."""
+    V = np.asarray(directions, dtype=np.float64)
+    spikes = np.asarray(eigenvalues, dtype=np.float64)
+    source = open_source(noise)
+    if V.ndim != 2 or V.shape != (source.n_columns, spikes.size) or spikes.ndim != 1:
+        raise InvalidInputError(
+            f"expected directions of shape (d, k), k eigenvalues and rows of d columns, got shapes {V.shape}, "
+            f"{spikes.shape} and {source.n_columns} columns."
+        )
+    return SpikedOperator(RowsOperator(source), V, spikes)
+
+
+@dataclass(frozen=True)
+class FactorSource:
+    """A list of factors as blocks of people."""
+
+    factors: tuple[npt.NDArray[np.float64], ...]
+    columns: tuple[str, ...] | None = None
+    rereadable: bool = True
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return int(self.factors[0].shape[1])
+
+    def blocks(self) -> Iterator[Block]:
+        """One block per thousand units."""
+        for start in range(0, len(self.factors), 1000):
+            taken = self.factors[start : start + 1000]
+            offsets = np.cumsum([0, *(len(factor) for factor in taken)])
+            yield Block(np.concatenate(taken), offsets.astype(np.int64))

@@ -1,0 +1,66 @@
+"""Low rank plus rank one, A = V diag(l) V^T + z z^T: the paper's spiked model with more than one spike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenveil.kernels import Clip, Surveyor, row_product
+from eigenveil.kernels.loops import FloatArray
+from eigenveil.operators.operator import take_off
+from eigenveil.operators.rows import RowsOperator
+from eigenveil.sources.source import Values
+
+
+@dataclass(frozen=True)
+class SpikedOperator:
+    """Rows z that each carry the same low-rank part, which therefore only moves the centre."""
+
+    rows: RowsOperator
+    directions: FloatArray
+    eigenvalues: FloatArray
+
+    @property
+    def d(self) -> int:
+        """Number of columns."""
+        return self.rows.d
+
+    def chunks(self) -> Iterator[Values]:
+        """Blocks of rows z."""
+        return self.rows.chunks()
+
+    def units(self, chunk: Values) -> int:
+        """One unit per row."""
+        return self.rows.units(chunk)
+
+    def products(self, chunk: Values, W: FloatArray) -> FloatArray:
+        """The products A W."""
+        return self.rows.products(chunk, W) + self._common(W)
+
+    def surveyor(self, W: FloatArray, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        """The survey of z (W^T z)^T around the centre less the common part."""
+        return self.rows.surveyor(W, centre - self._common(W), clips)
+
+    def matrix_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        """The same with W = I."""
+        return self.surveyor(np.eye(self.d), centre, clips)
+
+    def vector_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        """Norms and clipped sums of z - centre."""
+        return self.rows.vector_surveyor(centre, clips)
+
+    def shifted(self, shift: FloatArray) -> SpikedOperator:
+        """The operator with `shift` taken off every z."""
+        return SpikedOperator(self.rows.shifted(shift), self.directions, self.eigenvalues)
+
+    def projected(self, removed: FloatArray) -> SpikedOperator:
+        """The operator of P A P."""
+        directions = take_off(np.ascontiguousarray(self.directions.T), removed).T
+        return SpikedOperator(self.rows.projected(removed), directions, self.eigenvalues)
+
+    def _common(self, W: FloatArray) -> FloatArray:
+        """V diag(l) V^T W, the same for every unit."""
+        inner = row_product(np.ascontiguousarray(self.directions.T), np.ascontiguousarray(W))
+        return row_product(np.ascontiguousarray(self.directions), inner * self.eigenvalues[:, None])

@@ -1,0 +1,6 @@
+"""Anything a user has becomes blocks of rows, or of people with all their rows."""
+
+from eigenveil.sources.open_source import open_source
+from eigenveil.sources.source import Block, Source
+
+__all__ = ["Block", "Source", "open_source"]

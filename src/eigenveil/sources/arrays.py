@@ -1,0 +1,104 @@
+"""Numpy arrays, memory maps, masked arrays and lists of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.sources.columns import choose_positions, refuse_named_unit
+from eigenveil.sources.guard import attempt
+from eigenveil.sources.source import IntArray
+
+
+def accepts(data: Any) -> bool:
+    """Whether this is an array, or a list of rows given as lists."""
+    if isinstance(data, (list, tuple)) and len(data) > 0:
+        return isinstance(data[0], (list, tuple, int, float, np.generic)) or getattr(data[0], "ndim", None) == 1
+    return isinstance(data, np.ndarray)
+
+
+def hold(data: Any, *, columns: Any, units: Any) -> ArrayRows:
+    """The chosen columns of a 2-D array."""
+    array = data if isinstance(data, np.ndarray) else _from_lists(data)
+    check_matrix("array", array.dtype, array.shape)
+    refuse_named_unit(units)
+    return ArrayRows(array, choose_positions(array.shape[1], columns))
+
+
+def check_matrix(what: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    """Refuse what is not a matrix of real numbers."""
+    if dtype.kind not in "fiub":
+        raise InvalidInputError(
+            f"expected an {what} of real numbers, got dtype {dtype}.",
+            hint="Convert to float64; text, dates, objects and complex numbers are not taken.",
+        )
+    if len(shape) != 2:
+        raise InvalidInputError(
+            f"expected a 2-D {what} (rows, columns), got {len(shape)}-D of shape {shape}.",
+            hint="One row per observation: reshape(-1, 1) for one column, reshape(1, -1) for one row.",
+        )
+
+
+def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type that numbers are handed out in: float32 stays, all else becomes float64."""
+    return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize == 4 else np.float64)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ArrayRows:
+    """Rows of a 2-D array; what is not yet a C-contiguous float array is converted block by block."""
+
+    array: npt.NDArray[Any]
+    chosen: list[int] | None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.array.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """How many numbers a row has."""
+        return int(self.array.shape[1]) if self.chosen is None else len(self.chosen)
+
+    @property
+    def columns(self) -> None:
+        """Arrays have no names."""
+
+    @property
+    def row_bytes(self) -> float:
+        """How large a row is as floats."""
+        return self.n_columns * float_type(self.array.dtype).itemsize
+
+    def between(self, start: int, stop: int) -> npt.NDArray[Any]:
+        """Rows start to stop: a view where the array allows it."""
+        return self._floats(self.array[start:stop])
+
+    def at(self, index: IntArray) -> npt.NDArray[Any]:
+        """The rows at these positions."""
+        return self._floats(self.array[index])
+
+    def ids(self, units: Any) -> Any:
+        """The ids as they were given."""
+        return units
+
+    def _floats(self, part: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        dtype = float_type(part.dtype)
+        taken = part if self.chosen is None else part[:, self.chosen]
+        with np.errstate(over="ignore", invalid="ignore"):  # a warning would tell of the values
+            if isinstance(taken, np.ma.MaskedArray):
+                taken = np.ma.filled(taken.astype(dtype), np.nan)
+            return np.ascontiguousarray(taken, dtype=dtype).view(np.ndarray)
+
+
+def _from_lists(rows: Sequence[Any]) -> npt.NDArray[Any]:
+    ragged = InvalidInputError(
+        f"expected rows of numbers of one length, got a list of {len(rows)} rows that do not make a matrix.",
+        hint="Fill missing numbers with nan so that all rows have the same length.",
+    )
+    return attempt(lambda: np.asarray(rows), ragged, ValueError, TypeError)

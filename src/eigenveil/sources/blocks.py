@@ -1,0 +1,110 @@
+"""Any iterable of blocks: arrays, sparse matrices, frames or Arrow tables, of any number of rows each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.sources import memory
+from eigenveil.sources.rows import Rows, RowsSource
+from eigenveil.sources.source import Block
+
+
+def accepts(data: Any) -> bool:
+    """Whether this can be walked through."""
+    return isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping))
+
+
+def open_kind(data: Any, *, columns: Any, units: Any) -> BlocksSource:
+    """A source of these blocks."""
+    if units is not None:
+        raise InvalidInputError(
+            f"units cannot be given with blocks ({type(data).__name__}): rows of one person may be in several.",
+            hint="Load the blocks into one array or frame, or write them to Parquet and pass the path.",
+        )
+    if isinstance(data, pa.RecordBatchReader):
+        data = chain([data.schema.empty_table()], data)
+    return BlocksSource(data, columns)
+
+
+class BlocksSource:
+    """A source of blocks that someone else makes; large ones are cut.
+
+    Parameters
+    ----------
+    data : iterable
+        Of 2-D blocks. One that can be walked through only once is read only once.
+    columns : list, optional
+        Which columns to take of each block.
+    """
+
+    def __init__(self, data: Iterable[Any], columns: Any) -> None:
+        self._data = data
+        self._wanted = columns
+        iterator = iter(data)
+        self._once = iterator if iterator is data else None
+        self._first = next(iterator, None)
+        if self._first is None:
+            raise InvalidInputError(
+                "expected at least one block of rows, got an empty iterable.",
+                hint="Yield at least one 2-D block; it may have no rows.",
+            )
+        rows = self._held(self._first, 0)
+        self._n_columns, self._columns, self._kind = rows.n_columns, rows.columns, type(rows)
+
+    @property
+    def n_columns(self) -> int:
+        """How many numbers a row has."""
+        return self._n_columns
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Names of the columns, where the blocks have them."""
+        return self._columns
+
+    @property
+    def rereadable(self) -> bool:
+        """False for a generator or any other iterator."""
+        return self._once is None
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks in order."""
+        if self._once is None:
+            return self._pass(iter(self._data))
+        if self._first is None:
+            raise InvalidInputError(
+                f"a {type(self._data).__name__} can be read only once, and it has been.",
+                hint="Pass a list of blocks or an array, or write the rows to Parquet and pass the path.",
+            )
+        first, self._first = self._first, None
+        return self._pass(chain([first], self._once))
+
+    def _pass(self, items: Iterator[Any]) -> Iterator[Block]:
+        for number, item in enumerate(items):
+            rows = self._held(item, number)
+            self._check(rows, number)
+            yield from RowsSource(rows).blocks()
+
+    def _held(self, item: Any, number: int) -> Rows:
+        if not memory.accepts(item):
+            raise InvalidInputError(
+                f"expected 2-D blocks of rows, got {type(item).__name__} as block {number}.",
+                hint="A block is an array, a sparse matrix, a data frame or an Arrow table.",
+            )
+        return memory.hold(item, columns=self._wanted, units=None)
+
+    def _check(self, rows: Rows, number: int) -> None:
+        if rows.n_columns != self._n_columns:
+            raise InvalidInputError(
+                f"block {number} has {rows.n_columns} columns, block 0 has {self._n_columns}.",
+                hint="All blocks need the same columns; columns=[...] can choose those they share.",
+            )
+        if rows.columns != self._columns or type(rows) is not self._kind:
+            raise InvalidInputError(
+                f"block {number} is of another kind than block 0, or has other names or another order of columns.",
+                hint="Make all blocks alike: all dense, all sparse, or frames with the same columns in one order.",
+            )

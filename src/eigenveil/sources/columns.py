@@ -1,0 +1,134 @@
+"""Which columns are meant: by name, by glob or by position, and whether they hold numbers."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from eigenveil.errors import InvalidInputError
+
+_SHOWN = 8
+
+
+def some(names: Sequence[str]) -> str:
+    """A few of the names, quoted, for a message."""
+    return ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
+
+
+def choose_names(names: Sequence[str], wanted: Any, *, unit: str | None = None) -> list[int]:
+    """Positions of the wanted columns among `names`; all but the unit column by default.
+
+    Examples
+    --------
+    >>> choose_names(["id", "x1", "x2", "age"], ["age", "x*"], unit="id")
+    [3, 1, 2]
+    """
+    if unit is not None:
+        find_unit(names, unit)
+    if wanted is None:
+        chosen = [name for name in names if name != unit]
+    else:
+        wishes = [wanted] if isinstance(wanted, str) else [str(wish) for wish in wanted]
+        chosen = [name for wish in wishes for name in _matches(names, wish, unit)]
+    _refuse_none(chosen)
+    _refuse_duplicates(chosen, names)
+    return [names.index(name) for name in chosen]
+
+
+def find_unit(names: Sequence[str], unit: str) -> int:
+    """Position of the unit column."""
+    if names.count(unit) != 1:
+        raise InvalidInputError(
+            f"expected one unit column {unit!r}, found {names.count(unit)} of that name.",
+            hint=_alternatives(names, unit),
+        )
+    return names.index(unit)
+
+
+def choose_positions(width: int, wanted: Any) -> list[int] | None:
+    """Positions of the wanted columns among `width` columns without names; None for all of them.
+
+    Examples
+    --------
+    >>> choose_positions(5, [4, 0])
+    [4, 0]
+    """
+    if width == 0:
+        _refuse_none([])
+    if wanted is None:
+        return None
+    positions = [_position(wish, width) for wish in ([wanted] if isinstance(wanted, str) else wanted)]
+    _refuse_none(positions)
+    _refuse_duplicates(positions, range(width))
+    return positions
+
+
+def refuse_named_unit(units: Any) -> None:
+    """Refuse a unit given by name where the columns have no names."""
+    if isinstance(units, str):
+        raise InvalidInputError(
+            f"units={units!r} names a column, but the columns of this data have no names.",
+            hint="Pass the ids themselves, one per row: units=[...].",
+        )
+
+
+def refuse_types(types: Mapping[str, Any], numeric: Sequence[bool]) -> None:
+    """Refuse columns that do not hold numbers, by schema and before any value is read."""
+    bad = [name for name, good in zip(types, numeric, strict=True) if not good]
+    if not bad:
+        return
+    good = [name for name in types if name not in set(bad)]
+    listed = ", ".join(f"{name!r} ({types[name]})" for name in bad[:_SHOWN])
+    raise InvalidInputError(
+        f"expected columns of numbers, got {listed}{', ...' if len(bad) > _SHOWN else ''}.",
+        hint=f"Choose columns=[...] among those that hold numbers ({some(good)}), or encode the others as numbers."
+        if good
+        else "No column holds numbers; encode text, dates and categories as numbers first.",
+    )
+
+
+def _matches(names: Sequence[str], wish: str, unit: str | None) -> list[str]:
+    if wish == unit:
+        raise InvalidInputError(
+            f"column {wish!r} says whose row it is and cannot be data as well.",
+            hint="Leave it out of columns=[...].",
+        )
+    found = [wish] if wish in names else [name for name in names if name != unit and fnmatchcase(name, wish)]
+    if not found:
+        raise InvalidInputError(f"there is no column {wish!r}.", hint=_alternatives(names, wish))
+    return found
+
+
+def _alternatives(names: Sequence[str], wish: str) -> str:
+    close = difflib.get_close_matches(wish, names)
+    return f"Did you mean {some(close)}?" if close else f"The columns are {some(list(names))}."
+
+
+def _position(wish: Any, width: int) -> int:
+    if not isinstance(wish, (str, bool)) and hasattr(wish, "__index__"):
+        position = operator.index(wish)
+        if 0 <= position < width:
+            return position
+    raise InvalidInputError(
+        f"expected a column number from 0 to {width - 1}, got {wish!r}.",
+        hint="The columns of this data have no names; columns=[0, 2] chooses the first and the third.",
+    )
+
+
+def _refuse_none(chosen: Sequence[object]) -> None:
+    if not chosen:
+        raise InvalidInputError("expected at least one column of numbers, got none.", hint="Check columns=[...].")
+
+
+def _refuse_duplicates(chosen: Sequence[str] | Sequence[int], names: Sequence[str] | range) -> None:
+    count = Counter(names)
+    twice = [str(name) for name, times in Counter(chosen).items() if times > 1 or count[name] > 1]
+    if twice:
+        raise InvalidInputError(
+            f"expected every column once, got more of {some(twice)}.",
+            hint="Each chosen column needs a name of its own and is chosen once; globs may overlap.",
+        )

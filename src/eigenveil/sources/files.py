@@ -1,0 +1,77 @@
+"""Files by path, list of paths, glob or folder, and pyarrow datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenveil.sources import numpy_files
+from eigenveil.sources.arrow import block_type, choose_fields, to_floats
+from eigenveil.sources.paths import find, is_path
+from eigenveil.sources.people_on_disk import PeopleOnDisk
+from eigenveil.sources.scans import Scan, scan_csv, scan_dataset, scan_feather, scan_parquet
+from eigenveil.sources.source import Block, Source, rows_per_block
+
+_SCANS: dict[str, Callable[[list[str], str | None], Scan]] = {
+    "parquet": scan_parquet,
+    "feather": scan_feather,
+    "csv": scan_csv,
+}
+
+
+def accepts(data: Any) -> bool:
+    """Whether this is a path, a list of paths or a dataset."""
+    return is_path(data) or _is_dataset(data)
+
+
+def open_kind(data: Any, *, columns: Any, units: Any) -> Source:
+    """A source of the rows in these files, in the order of the files."""
+    if not is_path(data):
+        return open_scan(scan_dataset(data), columns=columns, units=units)
+    layout, paths = find(data)
+    if layout in _SCANS:
+        unit = units if isinstance(units, str) else None
+        return open_scan(_SCANS[layout](paths, unit), columns=columns, units=units)
+    return numpy_files.open_numpy(paths, columns=columns, units=units)
+
+
+def open_scan(scan: Scan, *, columns: Any, units: Any) -> Source:
+    """A source of rows or people from files, once the schema has been found fit."""
+    chosen = choose_fields(scan.schema, columns, units)
+    names = tuple(scan.schema.names[position] for position in chosen)
+    dtype = block_type(scan.schema, chosen)
+    if units is None:
+        return FilesSource(scan, names, dtype)
+    return PeopleOnDisk(scan, names, dtype, units)
+
+
+def _is_dataset(data: Any) -> bool:
+    return type(data).__module__.startswith("pyarrow._dataset") and hasattr(data, "scanner")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FilesSource:
+    """A source in which every row of some files is a unit."""
+
+    scan: Scan
+    columns: tuple[str, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def n_columns(self) -> int:
+        """How many numbers a row has."""
+        return len(self.columns)
+
+    @property
+    def rereadable(self) -> bool:
+        """Files can be read again."""
+        return True
+
+    def blocks(self) -> Iterator[Block]:
+        """The rows of one file after the other."""
+        height = rows_per_block(self.n_columns * self.dtype.itemsize)
+        for batch in self.scan.batches(self.columns, height):
+            yield Block(to_floats(batch, self.dtype))

@@ -1,0 +1,33 @@
+"""Calls into other libraries whose own error messages may quote the data."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from eigenveil.errors import InvalidInputError
+
+T = TypeVar("T")
+
+
+def attempt(step: Callable[[], T], failure: InvalidInputError, *errors: type[Exception]) -> T:
+    """The value of `step`; if it raises one of `errors`, `failure` and no trace of the original message.
+
+    Examples
+    --------
+    >>> attempt(lambda: float("secret"), InvalidInputError("not a number."), ValueError)
+    Traceback (most recent call last):
+    ...
+    eigenveil.errors.InvalidInputError: not a number.
+    """
+    with contextlib.suppress(*errors):
+        return step()
+    raise failure
+
+
+def guarded(items: Iterator[T], failure: InvalidInputError, *errors: type[Exception]) -> Iterator[T]:
+    """The items of `items`; if asking for one raises one of `errors`, `failure` comes instead."""
+    end = object()
+    while (item := attempt(lambda: next(items, end), failure, *errors)) is not end:
+        yield item  # type: ignore[misc]  # the sentinel has just been ruled out

@@ -1,0 +1,96 @@
+"""From what a user writes as a path to a list of files of one format."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from eigenveil.errors import InvalidInputError
+
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
+    ".ipc": "feather",
+    ".csv": "csv",
+    ".npy": "npy",
+    ".npz": "npz",
+}
+_ENDINGS = "Known endings: " + ", ".join(FORMATS) + "."
+
+
+def is_path(data: Any) -> bool:
+    """Whether this is a path, a glob, or a list of such."""
+    if isinstance(data, (list, tuple)):
+        return len(data) > 0 and all(isinstance(one, (str, os.PathLike)) for one in data)
+    return isinstance(data, (str, os.PathLike))
+
+
+def find(data: Any) -> tuple[str, list[str]]:
+    """The format and the files: a list in its own order, globs and directories sorted by name."""
+    files = [file for one in (data if isinstance(data, (list, tuple)) else [data]) for file in _expand(one)]
+    _refuse_twice(files)
+    formats = {_format(file) for file in files}
+    if len(formats) > 1:
+        raise InvalidInputError(
+            f"expected files of one format, got {', '.join(sorted(formats))}.",
+            hint="Name the files by a glob such as 'folder/**/*.parquet'.",
+        )
+    return formats.pop(), [str(file) for file in files]
+
+
+def _expand(one: str | os.PathLike[str]) -> list[Path]:
+    path = Path(one).expanduser()
+    if path.is_dir():
+        return _inside(path)
+    if path.exists():
+        return [path]
+    if not glob.has_magic(str(path)):
+        raise InvalidInputError(
+            f"there is no file or folder {str(one)!r}.",
+            hint=f"Relative paths start at {os.getcwd()!r}.",  # noqa: PTH109  # shown, not used
+        )
+    found = [Path(file) for file in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207  # absolute globs
+    files = [file for file in found if file.is_file()]
+    if not files:
+        raise InvalidInputError(
+            f"no file matches {str(one)!r}.", hint="'*' stays within a folder, '**' goes into all folders below."
+        )
+    return files
+
+
+def _inside(folder: Path) -> list[Path]:
+    """All data files in a folder and below, leaving out hidden ones as every writer of datasets expects."""
+    files = sorted(
+        file
+        for file in folder.rglob("*")
+        if file.suffix.lower() in FORMATS and file.is_file() and not _hidden(file.relative_to(folder))
+    )
+    if not files:
+        raise InvalidInputError(f"the folder {str(folder)!r} holds no data files.", hint=_ENDINGS)
+    return files
+
+
+def _hidden(file: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in file.parts)
+
+
+def _format(file: Path) -> str:
+    if file.suffix.lower() not in FORMATS:
+        raise InvalidInputError(f"cannot tell the format of {str(file)!r} by its ending.", hint=_ENDINGS)
+    return FORMATS[file.suffix.lower()]
+
+
+def _refuse_twice(files: Iterable[Path]) -> None:
+    seen: set[Path] = set()
+    for file in files:
+        if file.resolve() in seen:
+            raise InvalidInputError(
+                f"the file {str(file)!r} was named twice, so its rows would count twice.",
+                hint="Name every file once; a folder or glob in a list may overlap with the others.",
+            )
+        seen.add(file.resolve())

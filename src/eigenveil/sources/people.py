@@ -1,0 +1,134 @@
+"""People in memory: the rows of one person brought together, without copying the data as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.sources.guard import attempt
+from eigenveil.sources.rows import Rows
+from eigenveil.sources.source import Block, IntArray, rows_per_block
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PeopleSource:
+    """A source in which a person is a unit: all rows with the same id, in their original order.
+
+    People come in ascending order of their ids. Rows without an id are left out.
+    """
+
+    rows: Rows
+    order: IntArray
+    bounds: IntArray
+
+    @property
+    def n_columns(self) -> int:
+        """How many numbers a row has."""
+        return self.rows.n_columns
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Names of the columns, where the data has them."""
+        return self.rows.columns
+
+    @property
+    def rereadable(self) -> bool:
+        """Rows in memory can be read again."""
+        return True
+
+    def blocks(self) -> Iterator[Block]:
+        """Whole people, as many as fit in a block and at least one."""
+        height = rows_per_block(self.rows.row_bytes)
+        first, end = 0, len(self.bounds) - 1
+        while first < end:
+            fitting = np.searchsorted(self.bounds, self.bounds[first] + height, side="right") - 1
+            last = max(first + 1, int(fitting))
+            offsets = self.bounds[first : last + 1]
+            yield Block(self.rows.at(self.order[offsets[0] : offsets[-1]]), offsets - offsets[0])
+            first = last
+
+
+def group(rows: Rows, units: Any) -> PeopleSource:
+    """Bring together the rows of each person, by ids or by the name of the unit column."""
+    ids = to_ids(rows.ids(units))
+    check_length(ids, rows.n_rows)
+    order = pc.sort_indices(ids).to_numpy().astype(np.int64)[: len(ids) - ids.null_count]
+    fresh = starts(ids.take(pa.array(order)), previous=None)
+    return PeopleSource(rows, order, np.append(np.flatnonzero(fresh), len(order)).astype(np.int64))
+
+
+def check_length(ids: pa.Array, n_rows: int) -> None:
+    """Refuse ids that are not one per row."""
+    if len(ids) != n_rows:
+        raise InvalidInputError(
+            f"expected one id per row, got {len(ids)} ids for {n_rows} rows.",
+            hint="units=[...] holds the id of each row's person, in the order of the rows.",
+        )
+
+
+def starts(ids: pa.Array, *, previous: pa.Scalar | None) -> npt.NDArray[np.bool_]:
+    """Whether each of the sorted ids is another one than that before it."""
+    fresh = np.ones(len(ids), dtype=bool)
+    if len(ids) > 0:
+        fresh[0] = previous is None or bool(pc.not_equal(ids[0], previous).as_py())
+        fresh[1:] = pc.not_equal(ids[1:], ids[:-1]).to_numpy(zero_copy_only=False)
+    return fresh
+
+
+def to_ids(units: Any) -> pa.Array:
+    """Ids of any type as an Arrow array that can be sorted; ids that are missing become null."""
+    series = nw.from_native(units, pass_through=True, allow_series=True)
+    try:
+        ids = series.to_arrow() if isinstance(series, nw.Series) else pa.array(series, from_pandas=True)
+        ids = sortable(ids)
+        pc.sort_indices(ids[:0])
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        ids = None
+    return ids if ids is not None else _numbered(series)
+
+
+def sortable(ids: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Ids in one piece and of a type with an order; ids that are missing become null."""
+    ids = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
+    if pa.types.is_dictionary(ids.type):
+        ids = ids.dictionary_decode()
+    if isinstance(ids.type, pa.BaseExtensionType):
+        ids = ids.storage
+    if pa.types.is_null(ids.type):
+        ids = ids.cast(pa.string())
+    if pa.types.is_floating(ids.type):
+        ids = pc.if_else(pc.is_nan(ids), pa.scalar(None, ids.type), ids)
+    return ids
+
+
+def _numbered(units: Any) -> pa.Array:
+    """Ids that Arrow has no type for, numbered as they first appear."""
+    unfit = InvalidInputError(
+        f"expected units to be None, the name of a column, or one id per row; got {type(units).__name__}.",
+        hint="Pass a 1-D array, list or series of whole numbers or text.",
+    )
+    listed = attempt(lambda: [None if _missing(one) else one for one in units], unfit, TypeError, ValueError)
+    numbers: dict[Any, int] = {}
+    codes = [None if one is None else numbers.setdefault(one, len(numbers)) for one in _hashable(listed, unfit)]
+    return pa.array(codes, type=pa.int64())
+
+
+def _hashable(ids: list[Any], unfit: InvalidInputError) -> list[Any]:
+    attempt(lambda: [hash(one) for one in ids], unfit, TypeError)
+    return ids
+
+
+def _missing(one: Any) -> bool:
+    """Whether an id is None, nan, NaT or NA, the last of which refuses to be compared."""
+    try:
+        return one is None or bool(one != one)  # noqa: PLR0124  # nan differs from itself
+    except TypeError:
+        return True

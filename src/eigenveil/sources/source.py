@@ -1,0 +1,65 @@
+"""The one interface of this room: a source hands out blocks of rows, as often as it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+Values: TypeAlias = "npt.NDArray[Any] | sparse.csr_array[Any, Any]"
+IntArray = npt.NDArray[np.int64]
+
+BLOCK_BYTES = 4 << 20
+"""A block is about this large at most. Larger ones leave the cache, and cost fresh pages of memory each time."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Block:
+    """Some rows of the data, or some people with all their rows.
+
+    Parameters
+    ----------
+    values : ndarray or csr_array of shape (rows, n_columns)
+        float64 or float32. An ndarray is C-contiguous; a csr_array has sorted indices and no duplicates.
+    offsets : int64 array, optional
+        Only from people: rows ``offsets[u]:offsets[u + 1]`` are those of person u.
+
+    Notes
+    -----
+    Blocks, and all that hold data in this room, have no repr of their fields: it would show values.
+    """
+
+    values: Values
+    offsets: IntArray | None = None
+
+
+class Source(Protocol):
+    """Anything that hands out its rows in blocks."""
+
+    @property
+    def n_columns(self) -> int:
+        """How many numbers a row has."""
+        ...
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Names of the columns, where the data has them."""
+        ...
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether `blocks` can be called more than once."""
+        ...
+
+    def blocks(self) -> Iterator[Block]:
+        """A fresh pass over the data; the order of rows is the same in every pass."""
+        ...
+
+
+def rows_per_block(bytes_per_row: float) -> int:
+    """How many rows make a block; at least one, however wide the rows are."""
+    return max(1, int(BLOCK_BYTES / max(1.0, bytes_per_row)))

@@ -1,0 +1,80 @@
+"""Scipy sparse matrices and arrays of every format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenveil.sources.arrays import check_matrix, float_type
+from eigenveil.sources.columns import choose_positions, refuse_named_unit
+from eigenveil.sources.source import IntArray
+
+Csr = Any  # csr_array and csr_matrix alike; their stubs differ, their attributes do not
+
+
+def accepts(data: Any) -> bool:
+    """Whether this is a scipy sparse matrix or array."""
+    return bool(sparse.issparse(data))
+
+
+def hold(data: Any, *, columns: Any, units: Any) -> SparseRows:
+    """The chosen columns of a sparse matrix; other formats than CSR are converted once."""
+    check_matrix("sparse array", data.dtype, data.shape)
+    refuse_named_unit(units)
+    chosen = choose_positions(data.shape[1], columns)
+    return SparseRows(data if data.format == "csr" else data.astype(float_type(data.dtype)).tocsr(), chosen)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SparseRows:
+    """Rows of a CSR matrix; numbers become floats, and indices sorted and unique, block by block."""
+
+    matrix: Csr
+    chosen: list[int] | None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns there are."""
+        return int(self.matrix.shape[1]) if self.chosen is None else len(self.chosen)
+
+    @property
+    def columns(self) -> None:
+        """Sparse matrices have no names."""
+
+    @property
+    def row_bytes(self) -> float:
+        """How large a row is on average, with its indices."""
+        entry = float_type(self.matrix.dtype).itemsize + self.matrix.indices.itemsize
+        return float(8 + entry * self.matrix.nnz / max(1, self.n_rows))
+
+    def between(self, start: int, stop: int) -> sparse.csr_array[Any, Any]:
+        """Rows start to stop, without copying their entries where they can stay as they are."""
+        pointer = self.matrix.indptr[start : stop + 1]
+        entries = slice(int(pointer[0]), int(pointer[-1]))
+        parts = (self.matrix.data[entries], self.matrix.indices[entries], pointer - pointer[0])
+        return self._floats(sparse.csr_array(parts, shape=(stop - start, self.matrix.shape[1])))
+
+    def at(self, index: IntArray) -> sparse.csr_array[Any, Any]:
+        """The rows at these positions."""
+        return self._floats(sparse.csr_array(self.matrix[index]))
+
+    def ids(self, units: Any) -> Any:
+        """The ids as they were given."""
+        return units
+
+    def _floats(self, part: Csr) -> sparse.csr_array[Any, Any]:
+        taken = part if self.chosen is None else part[:, self.chosen]
+        with np.errstate(over="ignore", invalid="ignore"):  # a warning would tell of the values
+            floats: Csr = taken.astype(float_type(taken.dtype), copy=False)
+            if not floats.has_canonical_format:
+                floats = floats.copy()  # never sort the caller's own matrix
+                floats.sum_duplicates()
+        return floats  # type: ignore[no-any-return]

@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from eigenveil.engines import Coins, DisjointPlan, FullPlan, PoissonPlan, batches
+from eigenveil.errors import InvalidInputError
+from eigenveil.privacy import Budget, Ledger
+
+
+@given(st.lists(st.integers(1, 9000), min_size=1, max_size=8))
+def test_coins_do_not_depend_on_chunking(sizes):
+    coins = Coins(b"key")
+    whole = coins.toss(3, 0, sum(sizes))
+    starts = np.cumsum([0, *sizes[:-1]])
+    pieces = [coins.toss(3, int(start), size) for start, size in zip(starts, sizes, strict=True)]
+    np.testing.assert_array_equal(np.concatenate(pieces), whole)
+
+
+def test_coins_are_fresh_uniform_and_differ_by_round_and_key():
+    coins = Coins()
+    tossed = coins.toss(0, 0, 100_000)
+    assert stats.kstest(tossed / 2.0**64, "uniform").pvalue > 1e-6
+    for other in (coins.toss(1, 0, 100_000), Coins().toss(0, 0, 100_000)):
+        assert abs(np.corrcoef(tossed.astype(float), other.astype(float))[0, 1]) < 0.02
+    assert Coins().key != Coins().key
+    assert coins.key.hex() not in repr(coins)
+    assert coins.key not in repr(coins).encode()
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7])
+def test_each_unit_is_in_exactly_one_part(parts):
+    plan = DisjointPlan(parts)
+    present = np.array([~plan.part(index).skip(100, 50_000) for index in range(parts)])
+    np.testing.assert_array_equal(present.sum(axis=0), 1)
+    assert stats.chisquare(present.sum(axis=1)).pvalue > 1e-6 if parts > 1 else True
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_a_ledger_accepts_the_parts(relation):
+    ledger = Ledger(Budget.from_mu(1.0), relation=relation)
+    for part in ledger.parallel(DisjointPlan(3)):
+        part.charge_gaussian("x", mu=0.8, sensitivity=1.0, scale=1.25)
+    assert ledger.mu == pytest.approx(0.8)
+
+
+def test_poisson_rate():
+    plan = PoissonPlan(0.3)
+    taken = int((~plan.skip(0, 100_000)).sum())
+    assert stats.binomtest(taken, 100_000, 0.3).pvalue > 1e-6
+    assert PoissonPlan(1.0).skip(0, 10) is None
+    assert FullPlan().skip(0, 10) is None
+    np.testing.assert_array_equal(plan.skip(0, 50), plan.skip(0, 50))
+
+
+@given(st.lists(st.integers(0, 12), max_size=10), st.integers(1, 9))
+def test_batches_do_not_depend_on_blocks(sizes, slots):
+    rows = np.arange(sum(sizes) * 2.0).reshape(-1, 2)
+    cuts = np.cumsum(sizes)
+    blocks = np.split(rows, cuts[:-1]) if sizes else []
+    got = list(batches(blocks, slots))
+    assert all(len(batch) == slots for batch in got)
+    full = len(rows) // slots
+    np.testing.assert_array_equal(np.array(got).reshape(-1, 2), rows[: full * slots])
+
+
+def test_bad_arguments():
+    for kind, wrong in ((DisjointPlan, 0), (PoissonPlan, 0.0), (PoissonPlan, 1.5), (DisjointPlan(2).part, 2)):
+        with pytest.raises(InvalidInputError):
+            kind(wrong)
+    with pytest.raises(InvalidInputError, match="slots"):
+        list(batches([], 0))

@@ -1,0 +1,271 @@
+"""Files by path, list, glob and folder; what is refused, and when."""
+
+import os
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.feather as pf
+import pyarrow.parquet as pq
+import pytest
+from scipy import sparse
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.sources import open_source, scans
+
+CANARY = "canary-7351"
+
+
+def rows_of(data, **how):
+    return np.concatenate([block.values for block in open_source(data, **how).blocks()])
+
+
+def write(path, start, count, **more):
+    pq.write_table(pa.table({"x": np.arange(start, start + count, dtype=float), **more}), path)
+    return path
+
+
+def message(data, **how):
+    """The refusal, which comes before any block is asked for."""
+    with pytest.raises(InvalidInputError) as refusal:
+        open_source(data, **how)
+    assert refusal.value.hint
+    return str(refusal.value)
+
+
+def failure(data, **how):
+    """The refusal that comes with the blocks."""
+    with pytest.raises(InvalidInputError) as refusal:
+        list(open_source(data, **how).blocks())
+    assert refusal.value.__context__ is None
+    return str(refusal.value)
+
+
+def test_list_glob_and_folder(tmp_path):
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    paths = [tmp_path / "b.parquet", tmp_path / "a.parquet", tmp_path / "deep" / "er" / "c.parquet"]
+    for number, path in enumerate(paths):
+        write(path, 10 * number, 2)
+    (tmp_path / "_metadata.parquet").write_text("not data")
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "d.parquet").write_text("not data")
+    (tmp_path / "README.txt").write_text("not data")
+    assert rows_of([str(path) for path in paths]).ravel().tolist() == [0, 1, 10, 11, 20, 21]
+    assert rows_of(str(tmp_path / "[ab].parquet")).ravel().tolist() == [10, 11, 0, 1]
+    assert rows_of(str(tmp_path / "**" / "[abc].parquet")).ravel().tolist() == [10, 11, 0, 1, 20, 21]
+    assert rows_of(tmp_path).ravel().tolist() == [10, 11, 0, 1, 20, 21]
+
+
+def test_a_name_with_signs_of_a_glob(tmp_path):
+    assert len(rows_of(write(tmp_path / "a[1].parquet", 0, 3))) == 3
+
+
+def test_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path / "a.parquet", 0, 3)
+    assert len(rows_of("~/a.parquet")) == 3
+
+
+def test_many_files(tmp_path):
+    for number in range(300):
+        write(tmp_path / f"{number:04}.parquet", number, 1)
+    assert rows_of(tmp_path).ravel().tolist() == list(range(300))
+
+
+@pytest.mark.parametrize("ending", [".feather", ".arrow", ".ipc", ".csv", ".parquet", ".pq", ".PARQUET"])
+def test_endings(tmp_path, ending):
+    path = tmp_path / f"a{ending}"
+    frame = pa.table({"x": [1, 2], "y": [True, False], "z": [0.5, None]})
+    if ending == ".csv":
+        frame.to_pandas().to_csv(path, index=False)
+    elif "p" in ending.lower() and "ipc" not in ending:
+        pq.write_table(frame, path)
+    else:
+        pf.write_feather(frame, path)
+    np.testing.assert_array_equal(rows_of(path), [[1, 1, 0.5], [2, 0, np.nan]])
+
+
+def test_types_differ_between_files(tmp_path):
+    pq.write_table(
+        pa.table({"x": pa.array([1], pa.int32()), "y": pa.array([1], pa.float32())}), tmp_path / "1.parquet"
+    )
+    pq.write_table(pa.table({"y": [0.1], "x": [0.5]}), tmp_path / "2.parquet")
+    assert rows_of(tmp_path).tolist() == [[1, 1], [0.5, 0.1]]
+
+
+def test_columns_differ_between_files(tmp_path):
+    write(tmp_path / "1.parquet", 0, 2)
+    write(tmp_path / "2.parquet", 0, 2, extra=[1.0, 2.0])
+    assert "differ in ['extra']" in message(tmp_path)
+
+
+def test_text_in_a_later_file(tmp_path):
+    write(tmp_path / "1.parquet", 0, 1)
+    pq.write_table(pa.table({"x": [CANARY]}), tmp_path / "2.parquet")
+    told = message(tmp_path)
+    assert "same types" in told
+    assert CANARY not in told
+
+
+def test_dotted_names(tmp_path):
+    pq.write_table(pa.table({"a.b": [1.0], "a": [2.0]}), tmp_path / "a.parquet")
+    pf.write_feather(pa.table({"a.b": [1.0], "a": [2.0]}), tmp_path / "a.feather")
+    for ending in ("parquet", "feather"):
+        assert rows_of(tmp_path / f"a.{ending}", columns=["a"]).tolist() == [[2]]
+        assert rows_of(tmp_path / f"a.{ending}", columns=["a", "a.b"]).tolist() == [[2, 1]]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "csv"])
+def test_no_rows(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
+    frame = pa.table({"x": pa.array([], pa.float64())})
+    if ending == "csv":
+        path.write_text("x\n")
+    elif ending == "parquet":
+        pq.write_table(frame, path)
+    else:
+        pf.write_feather(frame, path)
+    opened = open_source(path)
+    assert opened.columns == ("x",)
+    assert list(opened.blocks()) == []
+
+
+def test_refused_by_schema_before_values_are_read(tmp_path):
+    """The column chunks are overwritten with zeros: only the schema at the end can still be read."""
+    path = tmp_path / "a.parquet"
+    days = pa.array([0], pa.date32())
+    pq.write_table(pa.table({"x": [1.0], "name": [CANARY], "day": days, "list": [[1]], "raw": [b"1"]}), path)
+    whole = path.read_bytes()
+    footer = 8 + int.from_bytes(whole[-8:-4], "little")
+    path.write_bytes(b"PAR1" + bytes(len(whole) - footer - 4) + whole[-footer:])
+    told = message(path)
+    assert "'name' (string), 'day' (date32[day]), 'list' (list<element: int64>), 'raw' (binary)" in told
+    assert "among those that hold numbers ('x')" in told
+    assert "could not read" in failure(path, columns=["x"])
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_no_numbers(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
+    frame = pa.table({"name": pa.array(["a"]).dictionary_encode()})
+    pq.write_table(frame, path) if ending == "parquet" else pf.write_feather(frame, path)
+    assert "No column holds numbers" in message(path)
+
+
+def test_no_columns(tmp_path):
+    pq.write_table(pa.table({}), tmp_path / "a.parquet")
+    assert "at least one column" in message(tmp_path / "a.parquet")
+    assert "at least one column" in message(write(tmp_path / "b.parquet", 0, 1), units="x")
+
+
+def test_paths_that_lead_nowhere(tmp_path):
+    assert "there is no file or folder" in message(tmp_path / "a.parquet")
+    assert "no file matches" in message(str(tmp_path / "*.parquet"))
+    assert "holds no data files" in message(tmp_path)
+    (tmp_path / "a.xlsx").write_text("?")
+    assert "by its ending" in message(tmp_path / "a.xlsx")
+
+
+def test_mixed_and_repeated_files(tmp_path):
+    write(tmp_path / "a.parquet", 0, 1)
+    assert "named twice" in message([tmp_path / "a.parquet", str(tmp_path / "*.parquet")])
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    assert "one format, got csv, parquet" in message(tmp_path)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "npy", "npz", "csv"])
+@pytest.mark.parametrize("content", ["", CANARY])
+def test_damaged(tmp_path, ending, content):
+    if ending == "csv" and content:
+        pytest.skip("a word is a CSV file of one column")
+    (tmp_path / f"a.{ending}").write_text(content)
+    told = message(tmp_path / f"a.{ending}")
+    assert "could not read" in told
+    assert CANARY not in told
+
+
+def test_csv_value_that_does_not_fit(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x\n" + "1\n" * 3_000_000 + f"{CANARY}\n")
+    told = failure(path)
+    assert "could not read" in told
+    assert CANARY not in told
+
+
+def test_failure_while_sorting_people_is_told_as_such(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,x\n" + "1,1\n" * 2_000_000 + f"1,{CANARY}\n")
+    with pytest.raises(InvalidInputError, match="could not read") as refusal:
+        list(open_source(path, units="id").blocks())
+    assert CANARY not in str(refusal.value)
+
+
+def test_csv_widens(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,\n2,\n")
+    (tmp_path / "b.csv").write_text("x,y\n1.5,inf\nNA,3\n")
+    np.testing.assert_array_equal(rows_of(tmp_path), [[1, np.nan], [2, np.nan], [1.5, np.inf], [np.nan, 3]])
+
+
+def test_csv_text_and_dates(tmp_path):
+    (tmp_path / "a.csv").write_text("x,name,day\n1,a,2020-01-01\n")
+    assert "'name' (string), 'day' (date32[day])" in message(tmp_path / "a.csv")
+
+
+def test_numpy_files(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((3, 2)))
+    (block,) = open_source(tmp_path / "a.npy").blocks()
+    assert not block.values.flags.owndata
+    sparse.save_npz(tmp_path / "s.npz", sparse.csr_array(np.eye(3)))
+    (block,) = open_source(str(tmp_path / "s.npz")).blocks()
+    assert sparse.issparse(block.values)
+    np.savez(tmp_path / "two.npz", a=np.ones((1, 1)), b=np.ones((1, 1)))
+    assert "found 2: ['a', 'b']" in message(tmp_path / "two.npz")
+    np.save(tmp_path / "o.npy", np.array([[CANARY, None]], dtype=object))
+    assert "holds objects" in message(tmp_path / "o.npy")
+    assert "expected one .npy" in message(str(tmp_path / "*.npy"))
+
+
+def test_unknown_columns(tmp_path):
+    path = write(tmp_path / "a.parquet", 0, 1, height=[1.0])
+    assert "Did you mean 'height'?" in message(path, columns=["heigth"])
+    assert "The columns are 'x', 'height'." in message(path, columns=["q*"])
+    assert "every column once" in message(path, columns=["x", "x*"])
+    assert "at least one column" in message(path, columns=[])
+
+
+def test_dataset(tmp_path):
+    write(tmp_path / "a.parquet", 0, 5)
+    opened = open_source(ds.dataset(tmp_path))
+    assert opened.rereadable
+    assert [len(list(opened.blocks())) for _ in range(2)] == [1, 1]
+
+
+def test_wide_rows_and_long_files_come_in_small_blocks(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({f"x{j}": np.zeros(30_000) for j in range(100)}), path)
+    sizes = [block.values.nbytes for block in open_source(path).blocks()]
+    assert max(sizes) <= 8 << 20
+    assert sum(sizes) == 30_000 * 100 * 8
+
+
+def test_files_may_be_left_half_read(tmp_path):
+    path = write(tmp_path / "a.parquet", 0, 2_000_000)
+    running = open_source(path).blocks()
+    next(running)
+    running.close()
+    os.remove(path)  # noqa: PTH107
+
+
+def test_pandas_index_column_is_a_column(tmp_path):
+    pd.DataFrame({"x": [1.0]}, index=pd.Index([5], name="i")).to_parquet(tmp_path / "a.parquet")
+    assert open_source(tmp_path / "a.parquet").columns == ("x", "i")
+
+
+def test_row_groups_too_large_for_one_go(tmp_path, monkeypatch):
+    monkeypatch.setattr(scans, "_SMALL_GROUP", 0)
+    path = tmp_path / "a.parquet"
+    array = np.random.default_rng(0).standard_normal((50_000, 30))
+    pq.write_table(pa.table({f"x{j}": array[:, j] for j in range(30)}), path, row_group_size=40_000)
+    np.testing.assert_array_equal(rows_of(path, columns=["x3", "x1"]), array[:, [3, 1]])
+    np.testing.assert_array_equal(rows_of(path), array)

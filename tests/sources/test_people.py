@@ -1,0 +1,267 @@
+"""People against a dict of lists, in memory and on disk."""
+
+import gc
+import tempfile
+import uuid
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.feather as pf
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.sources import open_source, people_on_disk, source
+
+
+@pytest.fixture(autouse=True)
+def scratch(monkeypatch, tmp_path):
+    """All temporary files go where pytest removes them."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+SETTINGS = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+IDS = {
+    "whole numbers": st.integers(-3, 5),
+    "large whole numbers": st.integers(2**62, 2**62 + 3),
+    "text": st.sampled_from(["", "a", "b", "B", "ä", "aa"]),
+    "floats": st.sampled_from([0.5, -1.0, 2.0**60]),
+    "truth": st.booleans(),
+}
+
+
+def by_hand(array, ids):
+    """Rows of each person, people in ascending order of their ids."""
+    people = {}
+    for row, one in zip(array, ids, strict=True):
+        if one is not None:
+            people.setdefault(one, []).append(row)
+    return [people[one] for one in sorted(people)]
+
+
+def read(data, **how):
+    opened = open_source(data, **how)
+    passes = []
+    for _ in range(2):
+        people = []
+        for block in opened.blocks():
+            values = block.values.toarray() if sparse.issparse(block.values) else block.values
+            assert block.offsets.dtype == np.int64
+            assert block.offsets[0] == 0
+            assert block.offsets[-1] == len(values)
+            people += [values[a:b].tolist() for a, b in zip(block.offsets[:-1], block.offsets[1:], strict=True)]
+        passes.append(people)
+    assert passes[0] == passes[1]
+    return passes[0]
+
+
+def table(array, ids):
+    columns = {f"x{j}": array[:, j] for j in range(array.shape[1])}
+    return pa.table({"x0": columns.pop("x0"), "who": pa.array(ids), **columns})
+
+
+def written(frame, ending, parts=1):
+    folder = Path(tempfile.mkdtemp())
+    for part in range(parts):
+        rows = frame.slice(*_part(frame.num_rows, parts, part))
+        if ending == "parquet":
+            pq.write_table(rows, folder / f"{part}.parquet", row_group_size=3)
+        else:
+            pf.write_feather(rows, folder / f"{part}.feather", chunksize=3)
+    return folder
+
+
+def _part(n, parts, part):
+    start, stop = n * part // parts, n * (part + 1) // parts
+    return start, stop - start
+
+
+NAMED = {
+    "pandas": lambda x, ids: table(x, ids).to_pandas(types_mapper=pd.ArrowDtype),
+    "polars": lambda x, ids: pl.from_arrow(table(x, ids)),
+    "lazy": lambda x, ids: pl.from_arrow(table(x, ids)).lazy(),
+    "table": table,
+    "parquet": lambda x, ids: written(table(x, ids), "parquet"),
+    "three files": lambda x, ids: written(table(x, ids), "parquet", parts=3),
+    "feather": lambda x, ids: written(table(x, ids), "feather"),
+    "dataset": lambda x, ids: ds.dataset(table(x, ids)),
+}
+
+
+@pytest.mark.parametrize("way", NAMED)
+@pytest.mark.parametrize("kind", IDS)
+@pytest.mark.parametrize("block_bytes", [1, 64, 1 << 20])
+@SETTINGS
+@given(data=st.data())
+def test_unit_column(monkeypatch, way, kind, block_bytes, data):
+    monkeypatch.setattr(source, "BLOCK_BYTES", block_bytes)
+    ids = data.draw(st.lists(IDS[kind] | st.none(), min_size=1, max_size=25).filter(any_id))
+    array = np.arange(2.0 * len(ids)).reshape(-1, 2)
+    assert read(NAMED[way](array, ids), units="who") == [
+        [row.tolist() for row in one] for one in by_hand(array, ids)
+    ]
+
+
+def any_id(ids):
+    """A column of nulls alone has no type in some formats; tried apart."""
+    return any(one is not None for one in ids)
+
+
+GIVEN = {
+    "array": lambda x: x,
+    "list": lambda x: x.tolist(),
+    "csr": sparse.csr_array,
+    "csc": sparse.csc_array,
+    "pandas": pd.DataFrame,
+    "polars": lambda x: pl.DataFrame(x, schema=["a", "b"]),
+    "table": lambda x: pa.table({"a": x[:, 0], "b": x[:, 1]}),
+    "parquet": lambda x: written(table(x, [1] * len(x)).select(["x0", "x1"]), "parquet"),
+    "int array": lambda x: x.astype(np.int32),
+}
+SHAPES = {
+    "list": list,
+    "array": lambda ids: np.array(ids, dtype=object),
+    "pandas": lambda ids: pd.Series(ids, index=range(5, 5 + len(ids))),
+    "polars": pl.Series,
+    "arrow": pa.array,
+    "chunked": lambda ids: pa.chunked_array([ids[:1], ids[1:]], type=pa.array(ids).type),
+    "categories": pd.Categorical,
+}
+
+
+@pytest.mark.parametrize("way", GIVEN)
+@pytest.mark.parametrize("shape", SHAPES)
+@SETTINGS
+@given(ids=st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=25).filter(any_id))
+def test_given_ids(way, shape, ids):
+    array = np.arange(2.0 * len(ids)).reshape(-1, 2)
+    want = [[row.tolist() for row in one] for one in by_hand(array, ids)]
+    assert read(GIVEN[way](array), units=SHAPES[shape](ids)) == want
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [1, "a", None, 1],
+        [(1, 2), (3,), None, (1, 2)],
+        [2**80, 1, None, 2**80],
+        [uuid.UUID(int=1), uuid.UUID(int=2), None, uuid.UUID(int=1)],
+        pd.Series([1, "a", pd.NA, 1], dtype=object),
+        np.array(["2020-01-01", "2021-01-01", "NaT", "2020-01-01"], dtype="datetime64[D]"),
+        np.array([1, 2, np.nan, 1]),
+        np.array([1, 2, np.nan, 1], dtype=np.float16),
+        pl.Series([1.0, 2.0, float("nan"), 1.0]),
+        pa.array([1.0, 2.0, float("nan"), 1.0]),
+    ],
+)
+@pytest.mark.parametrize("way", ["array", "parquet"])
+def test_ids_of_any_type(way, ids):
+    array = np.arange(8.0).reshape(4, 2)
+    people = read(GIVEN[way](array), units=ids)
+    assert people == [[[0, 1], [6, 7]], [[2, 3]]]
+
+
+@pytest.mark.parametrize("way", GIVEN)
+def test_no_ids_at_all(way):
+    array = np.ones((3, 2))
+    assert read(GIVEN[way](array), units=[None] * 3) == []
+
+
+@pytest.mark.parametrize("way", ["table", "parquet", "feather", "pandas"])
+def test_null_column_of_ids(way):
+    assert read(NAMED[way](np.ones((3, 2)), [None] * 3), units="who") == []
+
+
+def test_categories_as_ids_in_files():
+    frame = table(np.arange(8.0).reshape(4, 2), ["b", "a", None, "b"])
+    coded = frame.set_column(1, "who", frame.column("who").dictionary_encode())
+    for data in (coded, written(coded, "parquet", parts=2), written(coded, "feather")):
+        assert read(data, units="who") == [[[2, 3]], [[0, 1], [6, 7]]]
+
+
+def test_csv_ids():
+    folder = Path(tempfile.mkdtemp())
+    (folder / "a.csv").write_text(f"who,x\n{2**60 + 1},1\n{2**60},2\n,3\n{2**60 + 1},4.5\n")
+    assert read(folder, units="who") == [[[2]], [[1], [4.5]]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("way", ["table", "parquet"])
+def test_float_type_is_kept(way, dtype):
+    data = NAMED[way](np.ones((3, 2), dtype=dtype), [1, 2, 1])
+    assert {block.values.dtype for block in open_source(data, units="who").blocks()} == {np.dtype(dtype)}
+
+
+@pytest.mark.parametrize("way", ["table", "parquet"])
+def test_bad_values_stay_in_their_rows(way):
+    array = np.array([[np.nan, 1], [np.inf, 2], [3, 4]])
+    (block,) = open_source(NAMED[way](array, [2, 1, 2]), units="who").blocks()
+    np.testing.assert_array_equal(block.values, array[[1, 0, 2]])
+
+
+@pytest.mark.parametrize("way", GIVEN)
+@pytest.mark.parametrize("count", [2, 4])
+def test_wrong_number_of_ids(way, count):
+    with pytest.raises(InvalidInputError, match=r"expected one id per row, got \d ids"):
+        list(open_source(GIVEN[way](np.ones((3, 2))), units=[1] * count).blocks())
+
+
+@pytest.mark.parametrize("way", NAMED)
+def test_missing_unit_column(way):
+    with pytest.raises(InvalidInputError, match=r"unit column 'whom'(.|\n)*Did you mean 'who'"):
+        open_source(NAMED[way](np.ones((3, 2)), [1, 2, 3]), units="whom")
+
+
+@pytest.mark.parametrize("way", NAMED)
+def test_unit_column_is_no_data(way):
+    with pytest.raises(InvalidInputError, match="cannot be data as well"):
+        open_source(NAMED[way](np.ones((3, 2)), [1, 2, 3]), units="who", columns=["x0", "who"])
+
+
+@pytest.mark.parametrize("units", [5, np.ones((3, 2)), [[1], [2], [3]], "who"])
+def test_units_that_are_none(units):
+    with pytest.raises(InvalidInputError):
+        open_source(np.ones((3, 2)), units=units)
+
+
+def test_nested_unit_column():
+    with pytest.raises(InvalidInputError, match="'who' is of type list"):
+        open_source(written(table(np.ones((2, 2)), [[1], [2]]), "parquet"), units="who")
+
+
+def test_blocks_cannot_have_units():
+    with pytest.raises(InvalidInputError, match=r"several(.|\n)*Parquet"):
+        open_source([np.ones((2, 2))], units=[1, 2])
+
+
+def test_sorted_file_lives_and_dies_with_its_source(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    pq.write_table(table(np.ones((3, 2)), [1, 2, 1]), tmp_path / "a.parquet")
+    opened = open_source(tmp_path / "a.parquet", units="who")
+    running = opened.blocks()
+    next(running)
+    (folder,) = (tmp_path / "scratch").iterdir()
+    assert folder.stat().st_mode & 0o077 == 0
+    del opened, running
+    gc.collect()
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_sorting_larger_than_memory(monkeypatch, tmp_path):
+    monkeypatch.setattr(people_on_disk, "_LEAST_MEGABYTES", 64)
+    rng = np.random.default_rng(0)
+    array, ids = rng.standard_normal((1_200_000, 10)), rng.integers(0, 10_000, 1_200_000)
+    pq.write_table(pa.table({"who": ids, **{f"x{j}": array[:, j] for j in range(10)}}), tmp_path / "a.parquet")
+    order = np.argsort(ids, kind="stable")
+    blocks = list(open_source(tmp_path / "a.parquet", units="who").blocks())
+    np.testing.assert_array_equal(np.concatenate([block.values for block in blocks]), array[order])
+    sizes = np.concatenate([np.diff(block.offsets) for block in blocks])
+    np.testing.assert_array_equal(sizes, np.unique(ids, return_counts=True)[1])
