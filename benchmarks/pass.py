@@ -98,14 +98,15 @@ def csr(n: int, d: int, m: int) -> str:
 
 
 MEMORY = """
-import resource, sys, threading, numpy as np
+import sys, numpy as np
 from eigenveil.engines import BlockPopulation
 from eigenveil.kernels import Clip
 from eigenveil.mechanisms.radius import EDGES
 from eigenveil.operators import samples
 path = sys.argv[1]
 def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    status = open("/proc/self/status").read()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
 source = samples.rows(path)
 next(source.chunks())
 before = peak()

@@ -89,10 +89,7 @@ def test_removing_and_moving_units(name, view):
             step = np.triu(step) + np.triu(step, 1).T
         square = sum(int(v) ** 2 for v in step.ravel()) * Fraction(4) ** CLIP.exponent
         assert square <= Fraction(CLIP.radius) ** 2
-        if "sparse" not in name:  # a dense unit alone adds the very same integers
-            alone_counts, alone = answers(name, view, [units[out]])
-            np.testing.assert_array_equal(total - fewer, alone)
-            np.testing.assert_array_equal(counts - fewer_counts, alone_counts)
+        np.testing.assert_array_equal(counts - fewer_counts, answers(name, view, [units[out]])[0])
 
     if view == "vector" and name == "matrices":
         with pytest.raises(InvalidInputError, match="no rows"):

@@ -37,8 +37,8 @@ def problems(draw):
 
 
 def survey(rows, W, C, shift, skip):
-    loop = loops.RowLoop(W, C, inner=INNER, exponents=EXPONENTS, shift=shift)
-    return loop.add(rows, skip), loop.sums
+    loop = loops.RowLoop(W, C, inner=INNER, exponents=EXPONENTS, f_scale=2.0**30, shift=shift)
+    return loop.add(rows, skip), [*loop.sums, loop.f_sums]
 
 
 def test_the_loops_are_compiled_here():
@@ -105,15 +105,16 @@ def test_values_against_explicit_matrices():
     rng = np.random.default_rng(0)
     rows, W, shift = rng.normal(size=(50, 30)), rng.normal(size=(30, 4)), rng.normal(size=30)
     C = np.ldexp(np.rint(np.ldexp(rng.normal(size=(30, 4)), 10)), -10)
-    norms, (small, large) = survey(rows, W, C, shift, None)
+    norms, (small, large, f_sums) = survey(rows, W, C, shift, None)
     x = rows - shift
     tensors = x[:, :, None] * (x @ W)[:, None, :] - C
     exact = np.linalg.norm(tensors.reshape(50, -1), axis=1)
     assert np.all(norms >= exact)
     np.testing.assert_allclose(norms, exact, rtol=1e-9)
-    for total, inner, exponent in ((small, 1.5, -20), (large, 4.0, -18)):
+    for total, f_sum, inner, exponent in ((small, f_sums[0], 1.5, -20), (large, f_sums[1], 4.0, -18)):
         clipped = (tensors * np.minimum(1, inner / exact)[:, None, None]).sum(axis=0)
-        np.testing.assert_allclose(np.ldexp(total.astype(float), exponent), clipped, atol=50 * 2.0**exponent)
+        got = np.ldexp(total.astype(float), exponent) - f_sum / 2.0**30 * C
+        np.testing.assert_allclose(got, clipped, atol=50 * 2.0**exponent)
 
 
 @pytest.mark.parametrize("closeness", [1e-3, 1e-6, 1e-9, 0.0])
@@ -124,7 +125,7 @@ def test_norms_are_upper_bounds_where_the_centre_nearly_cancels(closeness):
     x, W = rng.normal(size=(1, 40)), rng.normal(size=(40, 3))
     y = loops.row_product(x, W)
     C = np.ldexp(np.rint(np.ldexp(x.T * y + closeness * rng.normal(size=(40, 3)), 45)), -45)
-    norms = loops.RowLoop(W, C, inner=[], exponents=[]).add(x)
+    norms = loops.RowLoop(W, C, inner=[], exponents=[], f_scale=1.0).add(x)
     exact = sum(
         (Fraction(x[0, k]) * Fraction(y[0, j]) - Fraction(C[k, j])) ** 2 for k in range(40) for j in range(3)
     )

@@ -25,6 +25,7 @@ class Population(ABC):
     - Clipped sums are whole multiples of 2^exponent. Sums over data sets that differ by one unit lie at most
       `radius` apart, in Euclidean norm over all entries (over the upper triangle, with entries off the diagonal
       counted twice, if the tensors are symmetric). They are the same for any order and any chunking.
+    - A centre may be rounded to single precision first; give one that is, to have it used as it is.
     - There are at most 2^31 units, and a sum of them fits into int64 (`radius` is at most 2^32 steps).
     - A unit that is not finite, or whose norm overflows, adds 0 to everything but `slots`, in silence.
     """

@@ -97,24 +97,32 @@ class TensorSurveyor:
 class RowSurveyor:
     """x (W^T x)^T - centre over dense rows x (less a shift), never forming a tensor per row.
 
-    The centre is rounded to the grid first, which moves it by half a step at most.
+    The centre is rounded to single precision first.
 
     Formal guarantees
     -----------------
-    Let y be what is computed for W^T x. A row adds the integers nearest to c (x y^T - C)/g, entry by entry, where
-    floats get the number before rounding wrong by at most 2^-50 (|x_k c y_j| + |c C_kj|)/g; over all entries that
-    is at most 2^-50 (R + 2 ||C||)/g, as ||c x y^T|| <= R + ||C||. Rounding adds 1/2 an entry. With
-    c norm <= r' = R - (sqrt(size)/2) g - 2^-48 (R + 2 ||C||), the integers times g have norm at most R.
+    Let y be what is computed for W^T x. A row adds V - (F/f) C/g, where V and F are integers: V the nearest to
+    c x y^T/g entry by entry, F the nearest to c f, f = 2^30. Floats get the number before rounding wrong by at
+    most 2^-50 |x_k c y_j|/g, over all entries 2^-50 (R + ||C||)/g, as ||c x y^T|| <= R + ||C||. So what a row adds
+    lies within sqrt(size)/2 (V) + ||C||/(2 f g) (F) + 2^-50 (R + ||C||)/g steps of c (x y^T - C)/g. Sums of V and F are
+    exact. In the end F C is formed exactly (24 times 29 bits, three times) and rounded down, which moves the
+    difference between neighbours by at most 3 steps an entry. With c norm <= r' = R - 4 sqrt(size) g - ||C|| 2^-30
+    - 2^-48 (R + 2 ||C||) neighbours lie at most R apart.
     """
 
     def __init__(
         self, W: FloatArray, centre: FloatArray, clips: Sequence[Clip], *, shift: FloatArray | None = None
     ) -> None:
-        if clips:
-            coarsest = max(clip.exponent for clip in clips)
-            centre = np.ldexp(np.rint(np.ldexp(centre, -coarsest)), coarsest)
-        inner = [_inner_for_rows(clip, centre, steps=0.5) for clip in clips]
-        self._loop = RowLoop(W, centre, inner=inner, exponents=[clip.exponent for clip in clips], shift=shift)
+        self._clips = clips
+        self._centre = centre.astype(np.float32).astype(np.float64)
+        self._loop = RowLoop(
+            W,
+            self._centre,
+            inner=[_inner_for_rows(clip, self._centre, steps=4.0) for clip in clips],
+            exponents=[clip.exponent for clip in clips],
+            f_scale=2.0**_F_BITS,
+            shift=shift,
+        )
 
     def fork(self) -> RowSurveyor:
         """The same with empty sums."""
@@ -132,7 +140,8 @@ class RowSurveyor:
 
     def sums(self) -> list[IntArray]:
         """One sum per clip, of shape (d, m)."""
-        return self._loop.sums
+        triples = zip(self._loop.sums, self._loop.f_sums, self._clips, strict=True)
+        return [total - _times_centre(self._centre, f_sum, clip) for total, f_sum, clip in triples]
 
 
 class SparseRowSurveyor:
@@ -196,14 +205,18 @@ class SparseRowSurveyor:
         """One sum per clip, of shape (d, m)."""
         out = []
         for q, clip in enumerate(self._clips):
-            total = self._loop.sums[q].copy()
-            f = _floored_products(np.ravel(self._centre), self._loop.f_sums[q : q + 1], -_F_BITS - clip.exponent)
-            total -= f.reshape(total.shape)
+            total = self._loop.sums[q] - _times_centre(self._centre, self._loop.f_sums[q], clip)
             if self._shift is not None:
                 bits = -round(math.log2(self._loop.y_scales[q])) - clip.exponent
                 total -= _floored_products(self._shift, self._loop.y_sums[q], bits)
             out.append(total.reshape(self._shape))
         return out
+
+
+def _times_centre(centre: FloatArray, f_sum: np.int64, clip: Clip) -> IntArray:
+    """The sum of the factors times the centre, in grid steps, rounded down."""
+    whole = np.array([f_sum], dtype=np.int64)
+    return _floored_products(np.ravel(centre), whole, -_F_BITS - clip.exponent).reshape(centre.shape)
 
 
 def _floored_products(single: FloatArray, whole: IntArray, exponent: int) -> IntArray:
@@ -229,9 +242,8 @@ def _inner_for_rows(clip: Clip, centre: FloatArray, *, steps: float) -> float:
             f"a radius of {clip.radius:g} around a centre of norm {reach:g} needs more than 50 bits.",
             hint="Use a larger radius or a coarser grid.",
         )
-    inner = (
-        inner_radius(size=centre.size, radius=clip.radius, exponent=clip.exponent, steps=steps) - 2.0**-48 * span
-    )
+    inner = inner_radius(size=centre.size, radius=clip.radius, exponent=clip.exponent, steps=steps)
+    inner -= 2.0**-48 * span + 2.0**-_F_BITS * reach + math.ldexp(1.0, clip.exponent)
     if not inner > 0:
         raise InvalidInputError(
             f"a radius of {clip.radius:g} drowns in the rounding of a centre of norm {reach:g}."

@@ -63,12 +63,16 @@ def row_product(rows: Rows, matrix: FloatArray, *, shift: FloatArray | None = No
 class RowLoop:
     """One pass over rows x: norms of x (W^T x)^T - C, and a sum of its clipped, rounded multiples per radius.
 
+    `sums` is the sum of the integers nearest to c x y^T / 2^exponent, c = min(1, inner/norm), over good rows, and
+    `f_sums` that of round(c f_scale): the whole is sums - f_sums C/(f_scale 2^exponent).
+
     Parameters
     ----------
     W, C : arrays of shape (d, m)
-        C in whole multiples of every grid.
     inner, exponents : sequences
         For every radius: what a norm is shortened to, and the grid 2^exponent.
+    f_scale : float
+        How finely the factors c are counted.
     shift : array of shape (d,), optional
         Taken off every row first.
     """
@@ -80,6 +84,7 @@ class RowLoop:
         *,
         inner: Sequence[float],
         exponents: Sequence[int],
+        f_scale: float,
         shift: FloatArray | None = None,
     ) -> None:
         self.d, self.m = W.shape
@@ -88,31 +93,32 @@ class RowLoop:
         self.mp = -(-self.m // _LANES) * _LANES
         self.inner = np.array(inner, dtype=np.float64)
         self.per_grid = np.ldexp(1.0, -np.array(exponents, dtype=np.int64))
-        self.H = np.zeros((len(inner), self.d, self.mp))
-        for h, exponent in zip(self.H, exponents, strict=True):
-            h[:, : self.m] = -np.ldexp(C, -exponent)
+        self.f_scale = float(f_scale)
         self.cc = upper_square(C)
         self.error = norm_error(self.d, self.m)
-        self._sums = np.zeros((len(inner), self.d, self.mp), dtype=np.int64)
+        self._empty()
+
+    def _empty(self) -> None:
+        self._sums = np.zeros((self.inner.size, self.d, self.mp), dtype=np.int64)
+        self.f_sums = np.zeros(self.inner.size, dtype=np.int64)
         self._offsets = 0
 
     def fork(self) -> RowLoop:
         """The same loop with sums of its own, for another thread."""
         twin = copy.copy(self)
-        twin._sums = np.zeros_like(self._sums)
-        twin._offsets = 0
+        twin._empty()
         return twin
 
     def merge(self, other: RowLoop) -> None:
         """Add the sums of another loop."""
         self._sums += other._sums
+        self.f_sums += other.f_sums
         self._offsets += other._offsets
 
     def add(self, rows: Rows, skip: BoolArray | None = None) -> FloatArray:
         """Add a block of rows; returns their norms.
 
-        Norms are not below the true norms of the computed tensors, and infinite for rows that are bad or
-        skipped. Each good row adds the integers nearest to c (x y^T - C) / 2^exponent, c = min(1, inner/norm).
+        Norms are not below the true norms of the computed tensors, and infinite for rows that are bad or skipped.
         """
         norms = np.empty(len(rows))
         if _LIBRARY is None:
@@ -121,7 +127,7 @@ class RowLoop:
             work = np.empty(_GROUP * (self.d + self.both.shape[1] + self.mp))
             flags = None if skip is None else skip.astype(np.uint8)
             head = (*_rows(rows), len(rows), self.d, self.shift, flags, self.both, self.m, self.both.shape[1])
-            radii = (self.inner.size, self.inner, self.per_grid, self.H, self.mp, self._sums)
+            radii = (self.inner.size, self.inner, self.per_grid, self.f_scale, self.mp, self._sums, self.f_sums)
             _call("rows_survey", *head, self.cc, self.error, *radii, norms, work)
             self._offsets += -(-len(rows) // _GROUP) * _GROUP
         return norms
@@ -150,11 +156,12 @@ class RowLoop:
                 bad |= skip
             norms[bad] = np.inf
             x = np.where(bad[:, None], 0.0, x)
-            for total, inner, per_grid, h in zip(self._sums, self.inner, self.per_grid, self.H, strict=True):
+            for q, (inner, per_grid) in enumerate(zip(self.inner, self.per_grid, strict=True)):
                 f = np.where(norms <= inner, 1.0, inner / norms)
+                self.f_sums[q] += int(np.rint(f * self.f_scale).sum())
                 cy = np.where((f > 0)[:, None], yt[:, :m] * f[:, None] * per_grid, 0.0)
                 for i in range(len(x)):
-                    total[:, :m] += _rounded(cy[i] * x[i][:, None] + h[:, :m] * f[i])
+                    self._sums[q, :, :m] += _rounded(cy[i] * x[i][:, None])
 
 
 class SparseRowLoop:

@@ -96,9 +96,8 @@ void NAME(row_product)(const void *X, int single, size_t n, size_t d, const doub
     }
 }
 
-/* sum += round(y x^T + f centre) over GROUP rows, as integers offset by the bits of ROUND each. */
-INLINE void NAME(add_rounded)(const double *x, size_t d, const double *y, const double *f, const double *centre,
-                              size_t mp, uint64_t *sum)
+/* sum += round(y x^T) over GROUP rows, as integers offset by the bits of ROUND each. */
+INLINE void NAME(add_rounded)(const double *x, size_t d, const double *y, size_t mp, uint64_t *sum)
 {
     for (size_t from = 0; from < d; from += SLAB) {
         size_t to = from + SLAB < d ? from + SLAB : d;
@@ -107,32 +106,35 @@ INLINE void NAME(add_rounded)(const double *x, size_t d, const double *y, const 
                 VEC v[ROWS];
                 for (int r = 0; r < ROWS; r++) v[r] = *(const VEC *)(y + (r0 + r) * mp + j);
                 for (size_t k = from; k < to; k++) {
-                    VEC c = *(const VEC *)(centre + k * mp + j);
                     IVEC total = *(const IVEC *)(sum + k * mp + j);
                     _Pragma("GCC unroll 8") for (int r = 0; r < ROWS; r++)
-                        total += (IVEC)((v[r] * x[(r0 + r) * d + k] + c * f[r0 + r]) + ROUND);
+                        total += (IVEC)(v[r] * x[(r0 + r) * d + k] + ROUND);
                     *(IVEC *)(sum + k * mp + j) = total;
                 }
             }
     }
 }
 
-/* One pass over rows x with A = x x^T: norms of A W - C, and clipped sums of it on integer grids.
+/* One pass over rows x with A = x x^T: norms of A W - C, and clipped sums on integer grids.
  *
  * B = [W, C, 0] is d x cols with m columns each; cc >= ||C||^2; error: relative error bound of the squared norm.
- * For each radius: inner radius, 1/grid, H = -C/grid (d x mp, 0 in the columns past m), and the sum S (d x mp), to
- * which every good row that is not skipped adds round(c (x y^T - C) / grid), c = min(1, inner / norm).
+ * For each radius: inner radius, 1/grid, the sum S (d x mp) of round(c x y^T / grid) and the sum F of round(c f_scale),
+ * c = min(1, inner / norm), over good rows that are not skipped. The caller takes C F off at the end.
  * norms: upper bounds, infinite for rows that are bad or skipped. S is offset by the bits of ROUND for every row,
- * the zero rows that fill up the last group included; the caller takes them off at the end. */
+ * the zero rows that fill up the last group included; the caller takes them off too. */
 void NAME(rows_survey)(const void *X, int single, size_t n, size_t d, const double *shift, const uint8_t *skip,
                        const double *B, size_t m, size_t cols, double cc, double error, size_t radii,
-                       const double *inner, const double *per_grid, const double *H, size_t mp, uint64_t *S,
+                       const double *inner, const double *per_grid, double f_scale, size_t mp, uint64_t *S, int64_t *F,
                        double *norms, double *work)
 {
-    double *x = work, *yt = x + GROUP * d, *cy = yt + GROUP * cols;
+    double *copy = work, *yt = copy + GROUP * d, *cy = yt + GROUP * cols;
     for (size_t i = 0; i < n; i += GROUP) {
-        double norm[GROUP], f[GROUP];
-        NAME(load)(X, single, i, n, d, shift, GROUP, x);
+        double norm[GROUP];
+        const double *x = copy;
+        if (single || shift || i + GROUP > n)
+            NAME(load)(X, single, i, n, d, shift, GROUP, copy);
+        else
+            x = (const double *)X + i * d; /* as it stands: read while it is multiplied */
         NAME(product)(x, d, B, cols, yt);
         for (size_t r = 0; r < GROUP; r++) {
             const double *y = yt + r * cols, *t = y + m;
@@ -145,17 +147,22 @@ void NAME(rows_survey)(const void *X, int single, size_t n, size_t d, const doub
             norm[r] = sqrt((exact > 0 ? exact : 0) + error * (whole + cc)) * (1 + 0x1p-50);
             if (i + r >= n || (skip && skip[i + r]) || !isfinite(s) || !isfinite(norm[r])) {
                 norm[r] = INFINITY;
-                memset(x + r * d, 0, d * sizeof *x);
+                if (!isfinite(s)) { /* nan times 0 is not 0: such a row must be blanked out */
+                    if (x != copy) NAME(load)(X, single, i, n, d, shift, GROUP, copy);
+                    x = copy;
+                    memset(copy + r * d, 0, d * sizeof *copy);
+                }
             }
             if (i + r < n) norms[i + r] = norm[r];
         }
         for (size_t q = 0; q < radii; q++) {
             for (size_t r = 0; r < GROUP; r++) {
-                f[r] = norm[r] <= inner[q] ? 1.0 : inner[q] / norm[r]; /* 0 where the norm is infinite */
+                double f = norm[r] <= inner[q] ? 1.0 : inner[q] / norm[r]; /* 0 where the norm is infinite */
+                F[q] += (int64_t)rint(f * f_scale);
                 for (size_t j = 0; j < mp; j++)
-                    cy[r * mp + j] = j < m && f[r] > 0 ? yt[r * cols + j] * f[r] * per_grid[q] : 0.0;
+                    cy[r * mp + j] = j < m && f > 0 ? yt[r * cols + j] * f * per_grid[q] : 0.0;
             }
-            NAME(add_rounded)(x, d, cy, f, H + q * d * mp, mp, S + q * d * mp);
+            NAME(add_rounded)(x, d, cy, mp, S + q * d * mp);
         }
     }
 }

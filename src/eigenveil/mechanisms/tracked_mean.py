@@ -77,6 +77,9 @@ def tracked_mean(
     if not 0 < quantile <= 1:
         raise InvalidInputError(f"quantile must lie in (0, 1], got {quantile!r}.")
     n_hat = max(float(n_hat), 1.0)
+    centre = np.asarray(centre, dtype=np.float32).astype(
+        np.float64
+    )  # populations may round it so; all use the same
     # 1
     radius = radius_search(
         population,
@@ -89,4 +92,4 @@ def tracked_mean(
     # 2
     total = noisy_clipped_sum(population, centre=centre, radius=radius, mu=mu_sum, veil=veil, what=f"{what}: sum")
     # 3
-    return MeanRelease(mean=np.asarray(centre, dtype=np.float64) + total / n_hat, radius=radius)
+    return MeanRelease(mean=centre + total / n_hat, radius=radius)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -57,8 +58,8 @@ class RowsOperator:
         if self.removed is not None:
             return Prepared(RowSurveyor(W, centre, clips), self._dense_pieces)
         return Either(
-            RowSurveyor(W, centre, clips, shift=self.shift),
-            SparseRowSurveyor(W, centre, clips, shift=self.shift),
+            lambda: RowSurveyor(W, centre, clips, shift=self.shift),
+            lambda: SparseRowSurveyor(W, centre, clips, shift=self.shift),
         )
 
     def matrix_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
@@ -67,12 +68,13 @@ class RowsOperator:
 
     def vector_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
         """Norms and clipped sums of x - centre."""
-        dense = Prepared(TensorSurveyor(centre, clips), self._dense_pieces)
-        return (
-            dense
-            if self.removed is not None
-            else Either(dense, SparseRowSurveyor(None, centre, clips, shift=self.shift))
-        )
+
+        def dense() -> Surveyor:
+            return Prepared(TensorSurveyor(centre, clips), self._dense_pieces)
+
+        if self.removed is not None:
+            return dense()
+        return Either(dense, lambda: SparseRowSurveyor(None, centre, clips, shift=self.shift))
 
     def shifted(self, shift: FloatArray) -> RowsOperator:
         """The operator of (x - shift)(x - shift)^T, with a shift of single precision."""
@@ -88,25 +90,43 @@ class RowsOperator:
 
 
 class Either:
-    """Two surveyors of the same thing, for dense and for sparse chunks."""
+    """Surveyors of the same thing for dense and for sparse chunks, each made when its first chunk comes."""
 
-    def __init__(self, dense: Surveyor, sparse_: Surveyor) -> None:
-        self._dense, self._sparse = dense, sparse_
+    def __init__(
+        self,
+        dense: Callable[[], Surveyor],
+        sparse_: Callable[[], Surveyor],
+        made: dict[bool, Surveyor] | None = None,
+    ) -> None:
+        self._make = {False: dense, True: sparse_}
+        self._made: dict[bool, Surveyor] = {} if made is None else made
+        self._mine: dict[bool, Surveyor] = {}
 
     def fork(self) -> Self:
-        """The same with empty sums."""
-        return type(self)(self._dense.fork(), self._sparse.fork())
+        """The same with empty sums; what is public in it is made once and shared."""
+        return type(self)(self._make[False], self._make[True], self._made)
 
     def add(self, chunk: Any, skip: BoolArray | None) -> FloatArray:
         """Take in a chunk of either kind."""
-        return (self._sparse if sparse.issparse(chunk) else self._dense).add(chunk, skip)
+        return self._of_kind(bool(sparse.issparse(chunk))).add(chunk, skip)
 
     def merge(self, other: Self) -> None:
         """Take over what a fork has summed."""
-        self._dense.merge(other._dense)
-        self._sparse.merge(other._sparse)
+        for kind, surveyor in other._mine.items():
+            self._of_kind(kind).merge(surveyor)
 
     def sums(self) -> list[IntArray]:
         """One sum per clip, over chunks of both kinds."""
-        pairs = zip(self._dense.sums(), self._sparse.sums(), strict=True)
-        return [dense + sparse_ for dense, sparse_ in pairs]
+        surveyors = list(self._mine.values()) or [self._of_kind(False)]
+        return [sum(parts[1:], start=parts[0]) for parts in zip(*(s.sums() for s in surveyors), strict=True)]
+
+    def _of_kind(self, kind: bool) -> Surveyor:  # noqa: FBT001
+        if kind not in self._mine:
+            with _MAKING:
+                if kind not in self._made:
+                    self._made[kind] = self._make[kind]()
+            self._mine[kind] = self._made[kind].fork()
+        return self._mine[kind]
+
+
+_MAKING = threading.Lock()

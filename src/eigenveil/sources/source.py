@@ -61,5 +61,6 @@ class Source(Protocol):
 
 
 def rows_per_block(bytes_per_row: float) -> int:
-    """How many rows make a block; at least one, however wide the rows are."""
-    return max(1, int(BLOCK_BYTES / max(1.0, bytes_per_row)))
+    """How many rows make a block: a multiple of 32 if it can be (loops take 32 at a time), and at least one."""
+    rows = max(1, int(BLOCK_BYTES / max(1.0, bytes_per_row)))
+    return rows - rows % 32 if rows > 32 else rows
