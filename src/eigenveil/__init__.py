@@ -2,5 +2,7 @@
 
 from importlib.metadata import version
 
+from eigenveil.operators import samples
+
 __version__ = version("eigenveil")
-__all__ = ["__version__"]
+__all__ = ["__version__", "samples"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
-from eigenveil.engines import TensorPopulation
+from eigenveil.engines import BlockPopulation, MatrixPopulation, TensorPopulation, VectorPopulation
 from eigenveil.mechanisms import (
     noisy_clipped_sum,
     noisy_count,
@@ -13,6 +14,7 @@ from eigenveil.mechanisms import (
     radius_search,
     tracked_mean,
 )
+from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.gaussian import gaussian_mu
 
@@ -37,6 +39,27 @@ def blocks(rows):
 def symmetric(rows):
     with np.errstate(all="ignore"):
         return TensorPopulation(rows[:, :, None] * rows[:, None, :], symmetric=True)
+
+
+def _w(rows):
+    return np.linspace(-1, 1, 2 * rows.shape[1]).reshape(rows.shape[1], 2)
+
+
+def row_blocks(rows):
+    return BlockPopulation(samples.rows(rows), _w(rows))
+
+
+def sparse_row_blocks(rows):
+    shift = np.linspace(-1, 1, rows.shape[1]).astype(np.float32).astype(float)
+    return BlockPopulation(samples.rows(sparse.csr_array(rows)).shifted(shift), _w(rows))
+
+
+def row_matrices(rows):
+    return MatrixPopulation(samples.rows(rows))
+
+
+def row_vectors(rows):
+    return VectorPopulation(samples.rows(sparse.csr_array(rows)))
 
 
 def _centre(population):
@@ -95,5 +118,9 @@ MECHANISMS = {
     "tracked mean of blocks": (blocks, _tracked),
     "tracked mean of symmetric matrices": (symmetric, _tracked),
     "private mean": (vectors, _mean),
+    "tracked mean of row blocks": (row_blocks, _tracked),
+    "tracked mean of sparse row blocks": (sparse_row_blocks, _tracked),
+    "clipped sum of row matrices": (row_matrices, _clipped_sum),
+    "private mean of sparse rows": (row_vectors, _mean),
     "propose-test-release": (symmetric, _spectral_gap),
 }

@@ -1,6 +1,7 @@
 """Inner loops over units: products, norms, clipping and rounding, one unit at a time."""
 
 from eigenveil.kernels.clips import Clip, RowSurveyor, SparseRowSurveyor, Surveyor, TensorSurveyor
+from eigenveil.kernels.fixed_point import to_single
 from eigenveil.kernels.loops import compiled, outer_means, row_product, squared_row_norms
 
 __all__ = [
@@ -13,4 +14,5 @@ __all__ = [
     "outer_means",
     "row_product",
     "squared_row_norms",
+    "to_single",
 ]

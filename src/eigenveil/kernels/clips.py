@@ -11,8 +11,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy import sparse
 
-from eigenveil.errors import InvalidInputError
-from eigenveil.kernels.fixed_point import clip_to_grid, inner_radius, padded_width, squared_norms
+from eigenveil.kernels.fixed_point import clip_to_grid, inner_radius, padded_width, squared_norms, to_single
 from eigenveil.kernels.loops import BoolArray, FloatArray, IntArray, RowLoop, Rows, SparseRowLoop
 
 _BLOCK_ENTRIES = 1 << 16
@@ -104,8 +103,8 @@ class RowSurveyor:
     Let y be what is computed for W^T x. A row adds V - (F/f) C/g, where V and F are integers: V the nearest to
     c x y^T/g entry by entry, F the nearest to c f, f = 2^30. Floats get the number before rounding wrong by at
     most 2^-50 |x_k c y_j|/g, over all entries 2^-50 (R + ||C||)/g, as ||c x y^T|| <= R + ||C||. So what a row adds
-    lies within sqrt(size)/2 (V) + ||C||/(2 f g) (F) + 2^-50 (R + ||C||)/g steps of c (x y^T - C)/g. Sums of V and F are
-    exact. In the end F C is formed exactly (24 times 29 bits, three times) and rounded down, which moves the
+    lies within sqrt(size)/2 (V) + ||C||/(2 f g) (F) + 2^-50 (R + ||C||)/g steps of c (x y^T - C)/g. Sums of V and
+    F are exact. In the end F C is formed exactly (24 times 29 bits, three times) and rounded down, which moves the
     difference between neighbours by at most 3 steps an entry. With c norm <= r' = R - 4 sqrt(size) g - ||C|| 2^-30
     - 2^-48 (R + 2 ||C||) neighbours lie at most R apart.
     """
@@ -114,7 +113,7 @@ class RowSurveyor:
         self, W: FloatArray, centre: FloatArray, clips: Sequence[Clip], *, shift: FloatArray | None = None
     ) -> None:
         self._clips = clips
-        self._centre = centre.astype(np.float32).astype(np.float64)
+        self._centre = to_single(centre)
         self._loop = RowLoop(
             W,
             self._centre,
@@ -167,20 +166,14 @@ class SparseRowSurveyor:
         self._shape = centre.shape
         centre = centre.reshape(len(centre), -1)
         self._clips = clips
-        self._centre = centre.astype(np.float32).astype(np.float64)
-        self._shift = None if shift is None else shift.astype(np.float32).astype(np.float64)
+        self._centre = to_single(centre)
+        self._shift = None if shift is None else to_single(shift)
         length = 0.0 if self._shift is None else float(np.linalg.norm(self._shift))
         scales = [_power_above(length * math.sqrt(centre.shape[1]) * 2.0**-clip.exponent) for clip in clips]
-        reach = float(np.linalg.norm(self._centre))
         self._loop = SparseRowLoop(
             W,
             self._centre,
-            inner=[
-                _inner_for_rows(clip, self._centre, steps=8.0)
-                - reach * 2.0**-_F_BITS
-                - math.ldexp(1, clip.exponent)
-                for clip in clips
-            ],
+            inner=[_inner_for_rows(clip, self._centre, steps=8.0) for clip in clips],
             exponents=[clip.exponent for clip in clips],
             y_scales=scales,
             f_scale=2.0**_F_BITS,
@@ -220,12 +213,17 @@ def _times_centre(centre: FloatArray, f_sum: np.int64, clip: Clip) -> IntArray:
 
 
 def _floored_products(single: FloatArray, whole: IntArray, exponent: int) -> IntArray:
-    """single_k whole_j 2^exponent in three parts, each exact (24 bits times 29 fit a float64), rounded down."""
+    """single_k whole_j 2^exponent in three parts, each exact (24 bits times 29 fit a float64), rounded down.
+
+    Integers are meant modulo 2^64, as the sums they are taken off: only the difference need fit into int64.
+    """
     out = np.zeros((single.size, whole.size), dtype=np.int64)
     mask = (1 << 29) - 1
     for part, up in ((whole >> 58, 58), ((whole >> 29) & mask, 29), (whole & mask, 0)):
         exact = np.ldexp(np.multiply.outer(single, part.astype(np.float64)), exponent + up)
-        out += np.floor(exact).astype(np.int64)
+        wrapped = np.fmod(np.floor(exact), 2.0**64)  # exact, and so is moving it into the range of int64
+        wrapped = np.where(wrapped >= 2.0**63, wrapped - 2.0**64, wrapped)
+        out += np.where(wrapped < -(2.0**63), wrapped + 2.0**64, wrapped).astype(np.int64)
     return out
 
 
@@ -234,21 +232,16 @@ def _power_above(x: float) -> float:
 
 
 def _inner_for_rows(clip: Clip, centre: FloatArray, *, steps: float) -> float:
-    """What a norm may be so that rounding every entry by up to `steps` grid steps, and floats, stay inside R."""
+    """What a norm may be so that rounding every entry by up to `steps` grid steps, and floats, stay inside R.
+
+    0, at which every unit is clipped to nothing, where the radius drowns in the rounding of the centre: that
+    is a function of public numbers, and happens only after an unlucky search.
+    """
     reach = float(np.linalg.norm(centre)) * (1 + 1e-9)
     span = clip.radius + 2 * reach
-    if math.ldexp(span, -clip.exponent) >= 2.0**50:
-        raise InvalidInputError(
-            f"a radius of {clip.radius:g} around a centre of norm {reach:g} needs more than 50 bits.",
-            hint="Use a larger radius or a coarser grid.",
-        )
     inner = inner_radius(size=centre.size, radius=clip.radius, exponent=clip.exponent, steps=steps)
     inner -= 2.0**-48 * span + 2.0**-_F_BITS * reach + math.ldexp(1.0, clip.exponent)
-    if not inner > 0:
-        raise InvalidInputError(
-            f"a radius of {clip.radius:g} drowns in the rounding of a centre of norm {reach:g}."
-        )
-    return inner
+    return max(inner, 0.0) if span < math.ldexp(1.0, 50 + clip.exponent) else 0.0
 
 
 def _padded(rows: FloatArray, height: int, width: int) -> FloatArray:

@@ -42,6 +42,19 @@ def upper_norms(squares: FloatArray, width: int) -> FloatArray:
     return np.sqrt(squares * (1 + 2 * relative) + 2.0**-1000) * (1 + 2.0**-51)
 
 
+def to_single(values: FloatArray) -> FloatArray:
+    """Values rounded to 24 significant bits, as in single precision but with the range of float64.
+
+    Examples
+    --------
+    >>> to_single(np.array([1 + 2.0**-30, 2.0**200]))
+    array([1.00000000e+00, 1.60693804e+60])
+    """
+    mantissas, exponents = np.frexp(values)
+    rounded: FloatArray = np.ldexp(np.rint(np.ldexp(mantissas, 24)), exponents - 24)
+    return rounded
+
+
 def clip_to_grid(
     block: FloatArray, squares: FloatArray, *, size: int, radius: float, exponent: int
 ) -> npt.NDArray[np.float64]:

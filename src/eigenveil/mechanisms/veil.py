@@ -169,11 +169,12 @@ def grid_exponent(scale: float, *, sensitivity: float, size: int) -> int:
     """The grid of a release, from public numbers only.
 
     2^exponent is at most scale * 2^-24 and sensitivity * 2^-16 / sqrt(size), but at least about sensitivity *
-    2^-31, so that the int64 sum of two thousand million units cannot overflow. (Where noise is smaller than
-    that, it is one grid step or a few: exact all the same.)
+    2^-31, so that the int64 sum of two thousand million units cannot overflow (where noise is smaller than
+    that, it is one grid step or a few: exact all the same), and scale * 2^-50, as far as the sampler goes.
     """
     fine = min(math.log2(scale) - 24, math.log2(sensitivity) - 16 - math.log2(max(size, 1)) / 2)
-    return max(math.floor(fine), math.floor(math.log2(sensitivity)) - 31)
+    coarse = max(math.floor(math.log2(sensitivity)) - 31, math.floor(math.log2(scale)) - 50)
+    return max(math.floor(fine), coarse)
 
 
 def check_sensitivity(sensitivity: float) -> float:

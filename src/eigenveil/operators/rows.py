@@ -10,7 +10,15 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from eigenveil.kernels import Clip, RowSurveyor, SparseRowSurveyor, Surveyor, TensorSurveyor, row_product
+from eigenveil.kernels import (
+    Clip,
+    RowSurveyor,
+    SparseRowSurveyor,
+    Surveyor,
+    TensorSurveyor,
+    row_product,
+    to_single,
+)
 from eigenveil.kernels.loops import BoolArray, FloatArray, IntArray
 from eigenveil.operators.operator import Prepared, also_removed, cut, take_off
 from eigenveil.sources import Source
@@ -78,7 +86,7 @@ class RowsOperator:
 
     def shifted(self, shift: FloatArray) -> RowsOperator:
         """The operator of (x - shift)(x - shift)^T, with a shift of single precision."""
-        rounded = shift.astype(np.float32).astype(np.float64)
+        rounded = to_single(shift)
         return replace(self, shift=rounded if self.shift is None else self.shift + rounded)
 
     def projected(self, removed: FloatArray) -> RowsOperator:

@@ -17,6 +17,9 @@ from eigenveil.sources.temporary import TemporaryFolder
 _AHEAD = 4
 """Blocks decoded in one go: each go costs the same for any number of rows, and more would only take memory."""
 
+_HEAD = 2000
+"""Rows at the head of a CSV file by which its columns are judged."""
+
 _SMALL_GROUP = 100 << 20
 _DECODED = 8 << 20
 """Bytes of a row group that is decoded as a whole, and of the columns that are decoded at the same time."""
@@ -74,6 +77,25 @@ class DatasetScan:
             yield from _slices(batch, height)
 
 
+@dataclass(frozen=True, repr=False, eq=False)
+class CsvScan:
+    """CSV files, whose numbers come as text."""
+
+    text: DatasetScan
+    schema: pa.Schema
+
+    def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
+        """The named columns, numbers as numbers."""
+        fields = [self.schema.field(name) for name in names]
+        wanted = pa.schema([f if f.type == pa.float64() else f.with_type(pa.string()) for f in fields])
+        for batch in self.text.batches(names, height):
+            columns = [
+                _numbers(column) if field.type == pa.float64() else column
+                for column, field in zip(batch.columns, wanted, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=wanted)
+
+
 def scan_parquet(
     paths: list[str], unit: str | None = None, *, owner: TemporaryFolder | None = None
 ) -> ParquetScan:
@@ -95,16 +117,38 @@ def scan_feather(paths: list[str], unit: str | None = None) -> DatasetScan:
     return _scan_files(paths, "feather", lambda schema: schema)
 
 
-def scan_csv(paths: list[str], unit: str | None = None) -> DatasetScan:
-    """A scan of CSV files, whose types are guessed from the head of each; ids keep the type so guessed."""
+def scan_csv(paths: list[str], unit: str | None = None) -> CsvScan:
+    """A scan of CSV files. A column holds numbers if most entries at the head of the files do; ids are text.
+
+    All is read as text, and numbers are made entry by entry: what is none becomes null, and lines with too many or
+    too few entries are left out. So a single odd entry changes nothing but its own row.
+    """
     import pyarrow.csv as pc  # noqa: PLC0415
     import pyarrow.dataset as ds  # noqa: PLC0415
 
     layout = ds.CsvFileFormat(
+        parse_options=pc.ParseOptions(invalid_row_handler=lambda _: "skip"),
         convert_options=pc.ConvertOptions(strings_can_be_null=True),
         read_options=pc.ReadOptions(block_size=4 << 20),
     )
-    return _scan_files(paths, layout, lambda schema: _widened(schema, unit))
+    guessed = _scan_files(paths, layout, lambda schema: _widened(schema, unit))
+    texts = pa.schema([(name, pa.string()) for name in guessed.schema.names])
+    text = DatasetScan(ds.dataset(paths, format=layout, schema=texts), texts, guessed.what)
+    heads = [next(text.batches([name], _HEAD), None) for name in texts.names]
+    kinds = [
+        pa.string() if field.name == unit else _kind(field, head)
+        for field, head in zip(guessed.schema, heads, strict=True)
+    ]
+    return CsvScan(text, pa.schema(list(zip(texts.names, kinds, strict=True))))
+
+
+def _kind(field: pa.Field, head: pa.RecordBatch | None) -> pa.DataType:
+    """float64 where most entries of the head that are there are numbers, else the type that was guessed."""
+    if head is None or field.type == pa.float64():
+        return field.type
+    there = head.num_rows - head.column(0).null_count
+    numbers = head.num_rows - _numbers(head.column(0)).null_count
+    return pa.float64() if 2 * numbers > there else field.type
 
 
 def unreadable(what: str) -> InvalidInputError:
@@ -159,7 +203,22 @@ def _widened(schema: pa.Schema, unit: str | None) -> pa.Schema:
 
 
 def _wide(kind: pa.DataType) -> pa.DataType:
-    return pa.float64() if pa.types.is_integer(kind) or pa.types.is_null(kind) else kind
+    tests = (pa.types.is_integer, pa.types.is_null, pa.types.is_boolean)
+    return pa.float64() if any(test(kind) for test in tests) else kind
+
+
+_NUMBER = r"^-?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf)$"
+
+
+def _numbers(text: pa.Array) -> pa.Array:
+    """Numbers from text; true is 1, false is 0, and what is no number is null."""
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    plain = pc.utf8_lower(pc.utf8_trim_whitespace(text))
+    for pattern, plainer in ((r"^\+", ""), ("^true$", "1"), ("^false$", "0")):
+        plain = pc.replace_substring_regex(plain, pattern, plainer)
+    fine = pc.match_substring_regex(plain, _NUMBER)
+    return pc.if_else(fine, plain, pa.scalar(None, pa.string())).cast(pa.float64())
 
 
 def _ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,85 @@
+"""Surveyors: exact products in the end, and radii that drown in their centre."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from eigenveil.kernels import Clip, RowSurveyor, SparseRowSurveyor, TensorSurveyor, to_single
+from eigenveil.kernels.clips import _floored_products
+
+wide = st.floats(-1e6, 1e6).map(lambda x: float(to_single(np.array([x]))[0]))
+
+
+@given(
+    st.lists(wide, min_size=1, max_size=4),
+    st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=3),
+    st.integers(-60, 20),
+)
+def test_floored_products_are_exact_modulo_2_to_the_64(single, whole, exponent):
+    got = _floored_products(np.array(single), np.array(whole, dtype=np.int64), exponent)
+    mask = (1 << 29) - 1
+    for k, x in enumerate(single):
+        for j, w in enumerate(whole):
+            parts = ((w >> 58) << 58, ((w >> 29) & mask) << 29, w & mask)
+            exact = sum(math.floor(Fraction(x) * part * Fraction(2) ** exponent) for part in parts)
+            assert (int(got[k, j]) - exact) % (1 << 64) == 0
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300))
+def test_to_single_has_24_bits_and_is_near(x):
+    y = float(to_single(np.array([x]))[0])
+    if abs(x) > 1e-290:
+        assert abs(y - x) <= abs(x) * 2.0**-24
+        assert math.ldexp(math.frexp(y)[0], 24).is_integer()
+
+
+def test_a_huge_centre_with_a_small_radius_clips_everyone_to_nothing():
+    rows, W = np.ones((5, 2)), np.eye(2)
+    centre = np.full((2, 2), 1e38)
+    for surveyor, chunk in (
+        (RowSurveyor(W, centre, [Clip(1e-6, -40)]), rows),
+        (SparseRowSurveyor(W, centre, [Clip(1e-6, -40)]), sparse.csr_array(rows)),
+    ):
+        assert np.all(np.isfinite(surveyor.add(chunk)))
+        np.testing.assert_array_equal(surveyor.sums()[0], 0)
+
+
+def test_sums_survive_a_centre_far_larger_than_the_radius():
+    """Large parts cancel: the sums are taken modulo 2^64 and still come out right."""
+    rng = np.random.default_rng(0)
+    n, d = 40_000, 3
+    rows = np.array([[3.0, 4.0, 5.0]]) + rng.normal(size=(n, d)) * 1e-5
+    W = np.eye(d)[:, :2]
+    centre = to_single(rows.mean(axis=0)[:, None] * (rows @ W).mean(axis=0)[None])
+    clip = Clip(2.0**-10, -40)
+    tensors = rows[:, :, None] * (rows @ W)[:, None, :]
+    plain = TensorSurveyor(centre, [clip])
+    plain.add(tensors)
+    for surveyor, chunk in (
+        (RowSurveyor(W, centre, [clip]), rows),
+        (SparseRowSurveyor(W, centre, [clip]), sparse.csr_array(rows)),
+    ):
+        surveyor.add(chunk)
+        np.testing.assert_allclose(
+            np.ldexp(surveyor.sums()[0] * 1.0, -40), np.ldexp(plain.sums()[0] * 1.0, -40), atol=n * 2.0**-28
+        )
+
+
+@pytest.mark.parametrize("kind", [RowSurveyor, SparseRowSurveyor])
+def test_forks_add_up_to_the_whole(kind):
+    rng = np.random.default_rng(0)
+    rows, W, centre = rng.normal(size=(90, 6)), rng.normal(size=(6, 2)), rng.normal(size=(6, 2))
+    turn = sparse.csr_array if kind is SparseRowSurveyor else np.asarray
+    whole = kind(W, centre, [Clip(2.0, -20)], shift=np.full(6, 0.5))
+    whole.add(turn(rows))
+    parts = kind(W, centre, [Clip(2.0, -20)], shift=np.full(6, 0.5))
+    for part in np.array_split(rows, 4):
+        fork = parts.fork()
+        fork.add(turn(part))
+        parts.merge(fork)
+    np.testing.assert_array_equal(parts.sums()[0], whole.sums()[0])
