@@ -131,3 +131,17 @@ def test_norms_are_upper_bounds_where_the_centre_nearly_cancels(closeness):
     )
     assert Fraction(float(norms[0])) ** 2 >= exact
     assert norms[0] <= 1.01 * math.sqrt(exact) + 2e-6 * np.linalg.norm(C)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("n", "d", "height"), [(0, 3, 5), (1, 1, 1), (300, 19, 7), (300, 16, 1000), (129, 8, 128)]
+)
+def test_interleave_is_a_transpose(n, d, height, dtype):
+    columns = list(np.random.default_rng(0).normal(size=(d, n)).astype(dtype))
+    for library in (loops._LIBRARY, None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(loops, "_LIBRARY", library)
+            blocks = list(loops.interleave(columns, height))
+        assert all(len(block) <= height and block.flags.c_contiguous and block.dtype == dtype for block in blocks)
+        np.testing.assert_array_equal(np.concatenate([np.zeros((0, d)), *blocks]), np.array(columns).T)

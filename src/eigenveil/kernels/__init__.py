@@ -2,7 +2,7 @@
 
 from eigenveil.kernels.clips import Clip, RowSurveyor, SparseRowSurveyor, Surveyor, TensorSurveyor
 from eigenveil.kernels.fixed_point import to_single
-from eigenveil.kernels.loops import compiled, outer_means, row_product, squared_row_norms
+from eigenveil.kernels.loops import compiled, interleave, outer_means, row_product, squared_row_norms
 
 __all__ = [
     "Clip",
@@ -11,6 +11,7 @@ __all__ = [
     "Surveyor",
     "TensorSurveyor",
     "compiled",
+    "interleave",
     "outer_means",
     "row_product",
     "squared_row_norms",

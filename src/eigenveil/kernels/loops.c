@@ -39,6 +39,29 @@
 #include "loops_body.h"
 #undef NAME
 
+/* Columns side by side: out[i][j] = columns[j][i], eight columns at a time over rows that stay in cache. */
+#define INTERLEAVE(name, type)                                                                      \
+    void name(const type *const *columns, size_t n, size_t d, type *out)                            \
+    {                                                                                               \
+        for (size_t i0 = 0; i0 < n; i0 += 128) {                                                    \
+            size_t i1 = i0 + 128 < n ? i0 + 128 : n, j = 0;                                         \
+            for (; j + 8 <= d; j += 8) {                                                            \
+                const type *a = columns[j], *b = columns[j + 1], *c = columns[j + 2],               \
+                           *e = columns[j + 3], *f = columns[j + 4], *g = columns[j + 5],           \
+                           *h = columns[j + 6], *k = columns[j + 7];                                \
+                for (size_t i = i0; i < i1; i++) {                                                  \
+                    type *to = out + i * d + j;                                                     \
+                    to[0] = a[i], to[1] = b[i], to[2] = c[i], to[3] = e[i];                         \
+                    to[4] = f[i], to[5] = g[i], to[6] = h[i], to[7] = k[i];                         \
+                }                                                                                   \
+            }                                                                                       \
+            for (; j < d; j++)                                                                      \
+                for (size_t i = i0; i < i1; i++) out[i * d + j] = columns[j][i];                    \
+        }                                                                                           \
+    }
+INTERLEAVE(interleave_double, double)
+INTERLEAVE(interleave_float, float)
+
 /* Which of the three the machine can run best: 2 wide, 1 middle, 0 plain. */
 int best_variant(void)
 {

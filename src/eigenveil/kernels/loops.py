@@ -11,7 +11,7 @@ import copy
 import ctypes
 import math
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,29 @@ def _load() -> Any:
 
 _LIBRARY = _load()
 _VARIANT = "" if _LIBRARY is None else ("plain", "middle", "wide")[_LIBRARY.best_variant()]
+
+
+def interleave(columns: Sequence[Rows], height: int) -> Iterator[Rows]:
+    """Columns of one length and type side by side, as C-contiguous blocks of at most `height` rows.
+
+    Examples
+    --------
+    >>> [block.tolist() for block in interleave([np.array([1.0, 2.0, 5.0]), np.array([3.0, 4.0, 6.0])], 2)]
+    [[[1.0, 3.0], [2.0, 4.0]], [[5.0, 6.0]]]
+    """
+    whole = [np.ascontiguousarray(column) for column in columns]
+    n, dtype = whole[0].size, whole[0].dtype
+    addresses = np.array([column.ctypes.data for column in whole], dtype=np.uintp)
+    for start in range(0, n, height):
+        rows = min(height, n - start)
+        if _LIBRARY is None:
+            yield np.ascontiguousarray(np.stack([column[start : start + rows] for column in whole], axis=1))
+            continue
+        out: Rows = np.empty((rows, len(whole)), dtype=dtype)
+        call = _LIBRARY.interleave_float if dtype == np.float32 else _LIBRARY.interleave_double
+        there = addresses + np.uintp(start * dtype.itemsize)
+        call(*(_converted(argument) for argument in (there, rows, len(whole), out)))
+        yield out
 
 
 def row_product(rows: Rows, matrix: FloatArray, *, shift: FloatArray | None = None) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from eigenveil.kernels import interleave
 from eigenveil.sources.columns import choose_names, find_unit, refuse_types
 from eigenveil.sources.source import IntArray
 
@@ -49,18 +50,17 @@ def block_type(schema: pa.Schema, chosen: Sequence[int]) -> np.dtype[Any]:
 def to_floats(table: pa.Table | pa.RecordBatch, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """All columns of a table or batch as one C-contiguous array; nulls become nan."""
     batches = table.to_batches() if isinstance(table, pa.Table) else [table]
-    parts = [_floats(batch, dtype) for batch in batches if batch.num_rows > 0]
+    parts = [part for batch in batches for part in float_blocks(batch, dtype, max(1, batch.num_rows))]
     if not parts:
         return np.empty((0, table.num_columns), dtype=dtype)
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _floats(batch: pa.RecordBatch, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def float_blocks(batch: pa.RecordBatch, dtype: np.dtype[Any], height: int) -> Iterator[npt.NDArray[Any]]:
+    """The same in blocks of at most `height` rows."""
     kind = pa.from_numpy_dtype(dtype)
     columns = [column if column.type == kind else column.cast(kind, safe=False) for column in batch.columns]
-    alike = pa.RecordBatch.from_arrays(columns, names=[""] * len(columns))
-    floats: npt.NDArray[Any] = alike.to_tensor(null_to_nan=True, row_major=True).to_numpy()
-    return floats
+    return interleave([column.to_numpy(zero_copy_only=False) for column in columns], height)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eigenveil.sources import numpy_files
-from eigenveil.sources.arrow import block_type, choose_fields, to_floats
+from eigenveil.sources.arrow import block_type, choose_fields, float_blocks
 from eigenveil.sources.paths import find, is_path
 from eigenveil.sources.people_on_disk import PeopleOnDisk
 from eigenveil.sources.scans import Scan, scan_csv, scan_dataset, scan_feather, scan_parquet
@@ -74,4 +74,5 @@ class FilesSource:
         """The rows of one file after the other."""
         height = rows_per_block(self.n_columns * self.dtype.itemsize)
         for batch in self.scan.batches(self.columns, height):
-            yield Block(to_floats(batch, self.dtype))
+            yield from map(Block, float_blocks(batch, self.dtype, height))
+            del batch  # before the next is decoded

@@ -29,5 +29,9 @@ def attempt(step: Callable[[], T], failure: InvalidInputError, *errors: type[Exc
 def guarded(items: Iterator[T], failure: InvalidInputError, *errors: type[Exception]) -> Iterator[T]:
     """The items of `items`; if asking for one raises one of `errors`, `failure` comes instead."""
     end = object()
-    while (item := attempt(lambda: next(items, end), failure, *errors)) is not end:
+    while True:
+        item = attempt(lambda: next(items, end), failure, *errors)
+        if item is end:
+            return
         yield item  # type: ignore[misc]  # the sentinel has just been ruled out
+        del item  # before the next is made: an item may be large

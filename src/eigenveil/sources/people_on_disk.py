@@ -76,7 +76,7 @@ class PeopleOnDisk:
         people = _Gathering(self._height)
         previous = None
         names = [*map(str, range(self.n_columns)), _UNIT]
-        for batch in self._sorted.batches(names, self._height):
+        for batch in _slices(self._sorted.batches(names, self._height), self._height):
             ids = batch.column(self.n_columns)
             values = to_floats(batch.select(names[:-1]), self._dtype)
             yield from people.add(values, starts(ids, previous=previous))
@@ -105,7 +105,7 @@ class PeopleOnDisk:
         """The rows that have an id, with it and their position in the files."""
         done = 0
         names = self._columns if self._named is None else (*self._columns, self._named)
-        for batch in self._scan.batches(names, self._height):
+        for batch in _slices(self._scan.batches(names, self._height), self._height):
             ids = self._ids_of(batch, done)
             rows = pa.array(np.arange(done, done + batch.num_rows))
             done += batch.num_rows
@@ -191,6 +191,13 @@ def _sort(batches: Iterator[pa.RecordBatch], schema: pa.Schema, *, folder: Path,
             hint=f"Check the free space in {str(folder.parent)!r} (TMPDIR), or use whole numbers or text as ids.",
         )
     )
+
+
+def _slices(batches: Iterator[pa.RecordBatch], height: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of at most `height`."""
+    for batch in batches:
+        for start in range(0, batch.num_rows, height):
+            yield batch.slice(start, height)
 
 
 def _noting(batches: Iterator[pa.RecordBatch], failures: list[InvalidInputError]) -> Iterator[pa.RecordBatch]:

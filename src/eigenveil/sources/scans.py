@@ -36,7 +36,7 @@ class Scan(Protocol):
         ...
 
     def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
-        """The named columns in batches of at most `height` rows, always in the same order."""
+        """The named columns in a fixed order, in batches of about `height` rows or what is decoded at once."""
         ...
 
 
@@ -58,8 +58,7 @@ class ParquetScan:
         """The named columns of one file after the other."""
         for path in self.paths:
             read = guarded(_parquet_batches(path, list(names), height), unreadable(repr(path)), *READ_ERRORS)
-            for batch in read:
-                yield from _slices(batch, height)
+            yield from read
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -74,7 +73,8 @@ class DatasetScan:
         """The named columns of the dataset."""
         failure = unreadable(self.what)
         for batch in guarded(iter(_dataset_batches(self.dataset, names, height)), failure, *READ_ERRORS):
-            yield from _slices(batch, height)
+            yield batch
+            del batch
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -228,11 +228,6 @@ def _ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         while (batch := coming.result()) is not None:
             coming = executor.submit(next, batches, None)
             yield batch
-
-
-def _slices(batch: pa.RecordBatch, height: int) -> Iterator[pa.RecordBatch]:
-    for start in range(0, batch.num_rows, height):
-        yield batch.slice(start, height)
 
 
 def _parquet_batches(path: str, names: list[str], height: int) -> Iterator[pa.RecordBatch]:
