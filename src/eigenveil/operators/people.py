@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
 from eigenveil.kernels import outer_means, row_product, squared_row_norms
 from eigenveil.kernels.loops import FloatArray, IntArray
 from eigenveil.operators.explicit import ExplicitOperator
-from eigenveil.operators.operator import also_removed, take_off
-from eigenveil.sources import Block, Source
+from eigenveil.operators.from_rows import FromRows
+from eigenveil.sources import Block
 
 
-@dataclass(frozen=True)
-class PeopleOperator(ExplicitOperator[Block]):
-    """People of a source whose blocks have offsets; `shift` and `removed` as for rows.
+class PeopleOperator(FromRows, ExplicitOperator[Block]):
+    """People of a source whose blocks have offsets.
 
     Rows that are not finite, or whose norm overflows, are left out of their person; a person with no row left
     is a bad unit.
     """
-
-    source: Source
-    shift: FloatArray | None = None
-    removed: FloatArray | None = None
-
-    @property
-    def d(self) -> int:
-        """Number of columns."""
-        return self.source.n_columns
 
     def chunks(self) -> Iterator[Block]:
         """Blocks of whole people."""
@@ -47,27 +35,13 @@ class PeopleOperator(ExplicitOperator[Block]):
 
     def products(self, chunk: Block, W: FloatArray) -> FloatArray:
         """Mean of x (W^T x)^T over each person's rows."""
-        rows = self._rows(chunk)
+        rows = self.dense(chunk.values)
         return self._means(chunk, rows, row_product(rows, W))
 
     def vectors(self, chunk: Block) -> FloatArray:
         """Each person's mean row."""
-        rows = self._rows(chunk)
+        rows = self.dense(chunk.values)
         return self._means(chunk, rows, np.ones((len(rows), 1)))[:, :, 0]
-
-    def shifted(self, shift: FloatArray) -> PeopleOperator:
-        """The operator with `shift` taken off every row."""
-        return replace(self, shift=shift if self.shift is None else self.shift + shift)
-
-    def projected(self, removed: FloatArray) -> PeopleOperator:
-        """The operator of P A P."""
-        return replace(self, removed=also_removed(self.removed, removed))
-
-    def _rows(self, chunk: Block) -> FloatArray:
-        values = chunk.values.toarray() if sparse.issparse(chunk.values) else chunk.values
-        rows = np.ascontiguousarray(values, dtype=np.float64)
-        rows = rows if self.shift is None else rows - self.shift
-        return rows if self.removed is None else take_off(rows, self.removed)
 
     def _means(self, chunk: Block, rows: FloatArray, y: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore", over="ignore"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,29 +16,18 @@ from eigenveil.kernels import (
     Surveyor,
     TensorSurveyor,
     row_product,
-    to_single,
 )
 from eigenveil.kernels.loops import BoolArray, FloatArray, IntArray
-from eigenveil.operators.operator import Prepared, also_removed, cut, take_off
-from eigenveil.sources import Source
+from eigenveil.operators.from_rows import FromRows
+from eigenveil.operators.operator import Prepared, cut
 from eigenveil.sources.source import Values
 
 
-@dataclass(frozen=True)
-class RowsOperator:
-    """Rows x of a source, less a public `shift` if given, and with the span of `removed` taken off.
+class RowsOperator(FromRows):
+    """Rows x as units.
 
     Sparse rows stay sparse, the shift and the centre implicit; only `removed` makes them dense, a few at a time.
     """
-
-    source: Source
-    shift: FloatArray | None = None
-    removed: FloatArray | None = None
-
-    @property
-    def d(self) -> int:
-        """Number of columns."""
-        return self.source.n_columns
 
     def chunks(self) -> Iterator[Values]:
         """Blocks of rows as the source gives them."""
@@ -48,12 +36,6 @@ class RowsOperator:
     def units(self, chunk: Values) -> int:
         """One unit per row."""
         return int(chunk.shape[0])
-
-    def dense(self, chunk: Values) -> FloatArray:
-        """The rows as they are meant: shifted and projected."""
-        rows = np.asarray(chunk.toarray() if sparse.issparse(chunk) else chunk, dtype=np.float64)
-        rows = rows if self.shift is None else rows - self.shift
-        return rows if self.removed is None else take_off(rows, self.removed)
 
     def products(self, chunk: Values, W: FloatArray) -> FloatArray:
         """The products x (W^T x)^T: shape (units, d, m)."""
@@ -83,15 +65,6 @@ class RowsOperator:
         if self.removed is not None:
             return dense()
         return Either(dense, lambda: SparseRowSurveyor(None, centre, clips, shift=self.shift))
-
-    def shifted(self, shift: FloatArray) -> RowsOperator:
-        """The operator of (x - shift)(x - shift)^T, with a shift of single precision."""
-        rounded = to_single(shift)
-        return replace(self, shift=rounded if self.shift is None else self.shift + rounded)
-
-    def projected(self, removed: FloatArray) -> RowsOperator:
-        """The operator of (P x)(P x)^T."""
-        return replace(self, removed=also_removed(self.removed, removed))
 
     def _dense_pieces(self, chunk: Values) -> Iterator[tuple[FloatArray, slice]]:
         return ((self.dense(chunk[where]), where) for where in cut(self.units(chunk), self.d))

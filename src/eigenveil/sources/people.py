@@ -14,35 +14,19 @@ import pyarrow.compute as pc
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.guard import attempt
-from eigenveil.sources.rows import Rows
+from eigenveil.sources.rows import Rows, RowsSource
 from eigenveil.sources.source import Block, IntArray, rows_per_block
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PeopleSource:
+class PeopleSource(RowsSource):
     """A source in which a person is a unit: all rows with the same id, in their original order.
 
     People come in ascending order of their ids. Rows without an id are left out.
     """
 
-    rows: Rows
     order: IntArray
     bounds: IntArray
-
-    @property
-    def n_columns(self) -> int:
-        """How many numbers a row has."""
-        return self.rows.n_columns
-
-    @property
-    def columns(self) -> tuple[str, ...] | None:
-        """Names of the columns, where the data has them."""
-        return self.rows.columns
-
-    @property
-    def rereadable(self) -> bool:
-        """Rows in memory can be read again."""
-        return True
 
     def blocks(self) -> Iterator[Block]:
         """Whole people, as many as fit in a block and at least one."""
