@@ -62,6 +62,9 @@
 INTERLEAVE(interleave_double, double)
 INTERLEAVE(interleave_float, float)
 
+/* Must equal _VERSION in loops.py; raise both when a signature here changes. */
+int loops_version(void) { return 1; }
+
 /* Which of the three the machine can run best: 2 wide, 1 middle, 0 plain. */
 int best_variant(void)
 {

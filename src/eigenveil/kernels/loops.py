@@ -28,9 +28,16 @@ _ROUND = np.float64(1.5 * 2.0**52)
 _ROUND_BITS = _ROUND.view(np.int64)
 
 
+_VERSION = 1
+
+
 def _load() -> Any:
+    """The compiled loops, or None where they were not built, or by another version of loops.c."""
     path = pathlib.Path(__file__).with_name("_loops.so")
-    return ctypes.CDLL(str(path)) if path.exists() else None
+    library = ctypes.CDLL(str(path)) if path.exists() else None
+    if library is None or not hasattr(library, "loops_version"):
+        return None
+    return library if library.loops_version() == _VERSION else None
 
 
 _LIBRARY = _load()
