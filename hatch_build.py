@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ class KernelBuildHook(BuildHookInterface[Any]):
         """Compile; a failure is told and is not fatal."""
         folder = pathlib.Path(self.root) / FOLDER
         library = folder / "_loops.so"
-        compiler = shlex.split(os.environ.get("CC", "cc"))
+        compiler = shlex.split(os.environ.get("CC") or ("cc" if shutil.which("cc") else "gcc"))
         with tempfile.TemporaryDirectory() as scratch:
             made = pathlib.Path(scratch) / library.name
             command = [*compiler, *FLAGS.split(), "-o", str(made), str(folder / "loops.c"), "-lm"]
