@@ -93,3 +93,9 @@ def test_edge_cases():
     for quantile in (0.0, 1.1, math.nan):
         with pytest.raises(InvalidInputError, match="quantile"):
             run(np.ones((1, 1)), quantile=quantile)
+
+
+def test_a_centre_that_a_wild_round_has_thrown_far_away_is_no_error():
+    centre = np.full(2, 1e60)
+    release, _ = run(np.ones((3, 2)), centre=centre, source=None)
+    assert np.all(np.isfinite(release.mean))

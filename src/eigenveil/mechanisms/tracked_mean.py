@@ -14,6 +14,7 @@ import numpy as np
 
 from eigenveil.engines.population import FloatArray, Population
 from eigenveil.errors import InvalidInputError
+from eigenveil.kernels import to_single
 from eigenveil.mechanisms.clipped_sum import noisy_clipped_sum
 from eigenveil.mechanisms.radius import radius_search
 from eigenveil.mechanisms.veil import Veil
@@ -77,9 +78,7 @@ def tracked_mean(
     if not 0 < quantile <= 1:
         raise InvalidInputError(f"quantile must lie in (0, 1], got {quantile!r}.")
     n_hat = max(float(n_hat), 1.0)
-    centre = np.asarray(centre, dtype=np.float32).astype(
-        np.float64
-    )  # populations may round it so; all use the same
+    centre = to_single(np.asarray(centre, dtype=np.float64))  # as populations may round it
     # 1
     radius = radius_search(
         population,
