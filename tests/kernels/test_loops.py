@@ -45,22 +45,28 @@ def test_the_loops_are_compiled_here():
     assert loops.compiled()
 
 
-@settings(max_examples=60)
-@given(problems())
-def test_numpy_twin_and_all_variants_give_the_same_bits(problem):
-    rows, W, C, shift, skip = problem
-    results = []
+def each_variant():
+    """The numpy twin and every compiled variant this machine can run, one after the other."""
     for variant in ["numpy", *VARIANTS]:
         with pytest.MonkeyPatch.context() as patch:
             if variant == "numpy":
                 patch.setattr(loops, "_LIBRARY", None)
             patch.setattr(loops, "_VARIANT", variant)
-            norms, sums = survey(rows, W, C, shift, skip)
-            product = loops.row_product(rows, W, shift=shift)
-            offsets = np.array([0, len(rows) // 3, len(rows) // 3, len(rows)])
-            bad = ~np.isfinite(norms)
-            means = loops.outer_means(rows, np.where(bad[:, None], 0.0, product), offsets, bad, shift=shift)
-            results.append([a.tobytes() for a in (norms, *sums, product + 0.0, means) if not np.isnan(a).any()])
+            yield variant
+
+
+@settings(max_examples=60)
+@given(problems())
+def test_numpy_twin_and_all_variants_give_the_same_bits(problem):
+    rows, W, C, shift, skip = problem
+    results = []
+    for _ in each_variant():
+        norms, sums = survey(rows, W, C, shift, skip)
+        product = loops.row_product(rows, W, shift=shift)
+        offsets = np.array([0, len(rows) // 3, len(rows) // 3, len(rows)])
+        bad = ~np.isfinite(norms)
+        means = loops.outer_means(rows, np.where(bad[:, None], 0.0, product), offsets, bad, shift=shift)
+        results.append([a.tobytes() for a in (norms, *sums, product + 0.0, means) if not np.isnan(a).any()])
     assert all(result == results[0] for result in results)
 
 
@@ -70,16 +76,12 @@ def test_sparse_numpy_twin_and_all_variants_give_the_same_bits(problem):
     rows, W, C, shift, skip = problem
     csr = sparse.csr_array(np.where(np.abs(rows) < 0.7, 0.0, rows).astype(np.float64))
     results = []
-    for variant in ["numpy", *VARIANTS]:
-        with pytest.MonkeyPatch.context() as patch:
-            if variant == "numpy":
-                patch.setattr(loops, "_LIBRARY", None)
-            patch.setattr(loops, "_VARIANT", variant)
-            loop = loops.SparseRowLoop(
-                W, C, inner=INNER, exponents=EXPONENTS, y_scales=[2.0**20, 2.0**19], f_scale=2.0**30, shift=shift
-            )
-            norms = loop.add(csr, skip)
-            results.append([a.tobytes() for a in (norms, *loop.sums, loop.y_sums, loop.f_sums)])
+    for _ in each_variant():
+        loop = loops.SparseRowLoop(
+            W, C, inner=INNER, exponents=EXPONENTS, y_scales=[2.0**20, 2.0**19], f_scale=2.0**30, shift=shift
+        )
+        norms = loop.add(csr, skip)
+        results.append([a.tobytes() for a in (norms, *loop.sums, loop.y_sums, loop.f_sums)])
     assert all(result == results[0] for result in results)
 
 

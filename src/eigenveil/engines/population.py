@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.kernels import Clip
+from eigenveil.kernels import Clip, symmetric_part
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -74,7 +74,7 @@ class Population(ABC):
             raise InvalidInputError(
                 f"centre must be finite and of shape {self.shape}, got shape {np.shape(centre)}."
             )
-        return centre / 2 + centre.T / 2 if self.symmetric else centre
+        return symmetric_part(centre) if self.symmetric else centre
 
 
 def counts_at(norms: FloatArray, edges: FloatArray) -> IntArray:

@@ -12,7 +12,7 @@ from eigenveil.engines.local import LocalEngine
 from eigenveil.engines.plans import FullPlan, Plan
 from eigenveil.engines.population import FloatArray, IntArray, Population, counts_at
 from eigenveil.errors import InvalidInputError
-from eigenveil.kernels import Clip, Surveyor
+from eigenveil.kernels import Clip, Surveyor, symmetric_part
 from eigenveil.kernels.loops import BoolArray
 from eigenveil.operators import Operator
 
@@ -111,8 +111,7 @@ class MatrixPopulation(SampledPopulation):
         """Blocks of matrices, of the units let in."""
         identity = np.eye(self.operator.d)
         for chunk, skip in self._chunks():
-            products = self.operator.products(chunk, identity)
-            products = products / 2 + np.swapaxes(products, 1, 2) / 2
+            products = symmetric_part(self.operator.products(chunk, identity))
             yield products if skip is None else products[~skip]
 
     def _surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from eigenveil.engines.population import FloatArray, IntArray, Population, counts_at
 from eigenveil.errors import InvalidInputError
-from eigenveil.kernels import Clip, TensorSurveyor
+from eigenveil.kernels import Clip, TensorSurveyor, symmetric_part
 
 
 class TensorPopulation(Population):
@@ -84,5 +84,4 @@ class TensorPopulation(Population):
         step = max(1, (1 << 18) // max(1, self._values[:1].size))
         for start in range(0, len(self._values), step):
             taken = self._values[start : start + step].astype(np.float64)
-            with np.errstate(over="ignore", invalid="ignore"):
-                yield taken / 2 + np.swapaxes(taken, -1, -2) / 2 if self._symmetric else taken
+            yield symmetric_part(taken) if self._symmetric else taken

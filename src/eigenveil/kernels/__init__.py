@@ -1,7 +1,7 @@
 """Inner loops over units: products, norms, clipping and rounding, one unit at a time."""
 
 from eigenveil.kernels.clips import Clip, RowSurveyor, SparseRowSurveyor, Surveyor, TensorSurveyor
-from eigenveil.kernels.fixed_point import to_single
+from eigenveil.kernels.fixed_point import symmetric_part, to_single
 from eigenveil.kernels.loops import compiled, interleave, outer_means, row_product, squared_row_norms
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "outer_means",
     "row_product",
     "squared_row_norms",
+    "symmetric_part",
     "to_single",
 ]

@@ -55,6 +55,12 @@ def to_single(values: FloatArray) -> FloatArray:
     return rounded
 
 
+def symmetric_part(matrices: FloatArray) -> FloatArray:
+    """(A + A^T)/2 over the last two axes; exactly symmetric, since IEEE addition commutes."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return matrices / 2 + np.swapaxes(matrices, -1, -2) / 2
+
+
 def clip_to_grid(
     block: FloatArray, squares: FloatArray, *, size: int, radius: float, exponent: int
 ) -> npt.NDArray[np.float64]:

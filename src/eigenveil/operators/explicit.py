@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.kernels import Clip, Surveyor, TensorSurveyor
+from eigenveil.kernels import Clip, Surveyor, TensorSurveyor, symmetric_part
 from eigenveil.kernels.loops import FloatArray
 from eigenveil.operators.operator import Prepared, cut
 
@@ -58,12 +58,6 @@ class ExplicitOperator(ABC, Generic[ChunkT]):
             return ((form(self.piece(chunk, where)), where) for where in cut(self.units(chunk), centre.size))
 
         return Prepared(TensorSurveyor(centre, clips), pieces)
-
-
-def symmetric_part(matrices: FloatArray) -> FloatArray:
-    """(A + A^T)/2 over the last two axes; exactly symmetric, since IEEE addition commutes."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        return matrices / 2 + np.swapaxes(matrices, -1, -2) / 2
 
 
 def no_rows() -> InvalidInputError:
