@@ -1,7 +1,7 @@
 """Sums and counts over units, in one pass. Knows nothing of privacy or principal components."""
 
 from eigenveil.engines.local import LocalEngine
-from eigenveil.engines.plans import Coins, DisjointPlan, FullPlan, Plan, PoissonPlan, batches
+from eigenveil.engines.plans import Coins, DisjointPlan, FullPlan, Plan, PoissonPlan, RangePlan, batches
 from eigenveil.engines.population import Population
 from eigenveil.engines.sampled import BlockPopulation, MatrixPopulation, SampledPopulation, VectorPopulation
 from eigenveil.engines.tensors import TensorPopulation
@@ -16,6 +16,7 @@ __all__ = [
     "Plan",
     "PoissonPlan",
     "Population",
+    "RangePlan",
     "SampledPopulation",
     "TensorPopulation",
     "VectorPopulation",

@@ -12,6 +12,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -28,6 +29,27 @@ class Plan(Protocol):
 
     def skip(self, start: int, units: int) -> BoolArray | None:
         """Which of the units at places start to start + units are left out; None for nobody."""
+
+    def split(self, parts: int, key: bytes) -> Split:
+        """Disjoint parts of the units this plan lets in; `key` is secret, for parts by coin."""
+
+
+class Split(Protocol):
+    """Parts of which every unit is in one at most; a ledger takes it as the reason for parallel composition."""
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are."""
+
+    @property
+    def stable_under(self) -> tuple[str, ...]:
+        """Events among {"removal", "replacement"} of one unit that move no other unit to another part."""
+
+    def assert_disjoint(self) -> str:
+        """Raise unless no unit can be in two parts; return how that is known, in words."""
+
+    def part(self, index: int) -> Plan:
+        """The plan of one part."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +78,10 @@ class FullPlan:
         """Nobody is left out."""
         return None
 
+    def split(self, parts: int, key: bytes) -> DisjointPlan:
+        """Parts by each unit's own coin."""
+        return DisjointPlan(parts, Coins(key))
+
 
 @dataclass(frozen=True)
 class Part:
@@ -67,7 +93,12 @@ class Part:
     def skip(self, start: int, units: int) -> BoolArray | None:
         """All whose coin names another part are left out."""
         others: BoolArray = self.plan.labels(start, units) != self.index
-        return others
+        outside = self.plan.within.skip(start, units)
+        return others if outside is None else others | outside
+
+    def split(self, parts: int, key: bytes) -> DisjointPlan:
+        """Parts of the part, by fresh coins."""
+        return DisjointPlan(parts, Coins(key), within=self)
 
 
 @dataclass(frozen=True)
@@ -83,11 +114,10 @@ class DisjointPlan:
 
     parts: int
     coins: Coins = field(default_factory=Coins)
-    round: int = 0
+    within: Plan = field(default_factory=FullPlan)
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.parts, int) and self.parts >= 1):
-            raise InvalidInputError(f"parts must be a whole number of at least 1, got {self.parts!r}.")
+        _check_whole("parts", self.parts)
 
     @property
     def stable_under(self) -> tuple[str, ...]:
@@ -103,7 +133,7 @@ class DisjointPlan:
 
     def labels(self, start: int, units: int) -> npt.NDArray[np.int64]:
         """The part of each unit: the top 32 bits of its coin, times the number of parts, over 2^32."""
-        top = self.coins.toss(self.round, start, units) >> np.uint64(32)
+        top = self.coins.toss(0, start, units) >> np.uint64(32)
         return ((top * np.uint64(self.parts)) >> np.uint64(32)).astype(np.int64)
 
     def part(self, index: int) -> Part:
@@ -111,6 +141,61 @@ class DisjointPlan:
         if not 0 <= index < self.parts:
             raise InvalidInputError(f"there are parts 0 to {self.parts - 1}, got {index!r}.")
         return Part(self, index)
+
+
+@dataclass(frozen=True)
+class RangePlan:
+    """Units at places first to last (not included), in the order of the data: the paper's batches.
+
+    Only where the number of units is public: a removal would move everybody behind it.
+    """
+
+    first: int
+    last: int
+
+    def skip(self, start: int, units: int) -> BoolArray | None:
+        """All at other places are left out."""
+        places = np.arange(start, start + units)
+        outside: BoolArray = (places < self.first) | (places >= self.last)
+        return outside
+
+    def split(self, parts: int, key: bytes) -> RangeSplit:  # noqa: ARG002
+        """Ranges of the same length, one after the other; a rest that does not fill a part is in none."""
+        return RangeSplit(parts, self)
+
+
+@dataclass(frozen=True)
+class RangeSplit:
+    """A range cut into parts of the same length.
+
+    Examples
+    --------
+    >>> RangePlan(0, 10).split(3, b"").part(1)
+    RangePlan(first=3, last=6)
+    """
+
+    parts: int
+    whole: RangePlan
+
+    def __post_init__(self) -> None:
+        _check_whole("parts", self.parts)
+
+    @property
+    def stable_under(self) -> tuple[str, ...]:
+        """A replacement moves nobody; a removal moves all that follow."""
+        return ("replacement",)
+
+    def assert_disjoint(self) -> str:
+        """The ranges do not overlap."""
+        ends = [(part.first, part.last) for part in map(self.part, range(self.parts))]
+        if any(a[1] > b[0] for a, b in pairwise(ends)):
+            raise AssertionError("ranges overlap")
+        return f"{self.parts} ranges of places, one after the other"
+
+    def part(self, index: int) -> RangePlan:
+        """The range of one part."""
+        length = (self.whole.last - self.whole.first) // self.parts
+        return RangePlan(self.whole.first + index * length, self.whole.first + (index + 1) * length)
 
 
 @dataclass(frozen=True)
@@ -132,14 +217,17 @@ class PoissonPlan:
             return None
         return self.coins.toss(self.round, start, units) >= np.uint64(limit)
 
+    def split(self, parts: int, key: bytes) -> DisjointPlan:
+        """Parts of the sample, by each unit's own coin."""
+        return DisjointPlan(parts, Coins(key), within=self)
+
 
 def batches(blocks: Iterable[npt.NDArray[np.float64]], slots: int) -> Iterator[npt.NDArray[np.float64]]:
     """Cut arrivals into batches of exactly `slots` rows, whatever blocks they come in; the open rest is kept back.
 
     A row that is bad keeps its slot, so that whose batch is whose depends on nobody's values.
     """
-    if not (isinstance(slots, int) and slots >= 1):
-        raise InvalidInputError(f"slots must be a whole number of at least 1, got {slots!r}.")
+    _check_whole("slots", slots)
     waiting: list[npt.NDArray[np.float64]] = []
     have = 0
     for arrivals in blocks:
@@ -151,3 +239,8 @@ def batches(blocks: Iterable[npt.NDArray[np.float64]], slots: int) -> Iterator[n
         if len(block):
             waiting.append(block)
             have += len(block)
+
+
+def _check_whole(name: str, value: int) -> None:
+    if not (isinstance(value, int) and value >= 1):
+        raise InvalidInputError(f"{name} must be a whole number of at least 1, got {value!r}.")

@@ -61,6 +61,10 @@ class Veil:
         """What neighbours are."""
         return self.ledger.relation
 
+    def fresh_key(self) -> bytes:
+        """32 random bytes for what is not noise: coins of a plan, a random start."""
+        return self.source(32)
+
     def over(self, part: Ledger) -> Veil:
         """The same source of randomness, charging one part of a parallel composition."""
         return Veil(part, source=self.source)

@@ -1,0 +1,1 @@
+"""One direction at a time: the paper's stochastic ePCA oracles, and ours."""

@@ -1,0 +1,33 @@
+"""The public numbers that schedules take."""
+
+from __future__ import annotations
+
+import math
+
+from eigenveil.errors import InvalidInputError
+
+
+def positive(**values: float) -> None:
+    """Refuse numbers that are not finite and above 0, by name."""
+    for name, value in values.items():
+        if not (math.isfinite(value) and value > 0):
+            raise InvalidInputError(f"{name} must be a finite number above 0, got {value!r}.")
+
+
+def not_negative(**values: float) -> None:
+    """Refuse numbers that are not finite and at least 0, by name."""
+    for name, value in values.items():
+        if not (math.isfinite(value) and value >= 0):
+            raise InvalidInputError(f"{name} must be a finite number of at least 0, got {value!r}.")
+
+
+def step_number(t: int) -> None:
+    """Refuse steps before the first."""
+    if not t >= 1:
+        raise InvalidInputError(f"steps are counted from 1, got t = {t!r}.")
+
+
+def sample_count(n: int, *, at_least: int = 1) -> None:
+    """Refuse numbers of samples that are not whole or too small."""
+    if not (math.isfinite(n) and n >= at_least and n == int(n)):
+        raise InvalidInputError(f"n must be a whole number of at least {at_least}, got {n!r}.")

@@ -1,0 +1,130 @@
+"""The step size under which Oja's algorithm is proved: alpha / (gap (offset + t)).
+
+It stands in thm-utility-non-private-Ojas-with-P, and again, with the constants of the noisy updates, in the
+proofs of thm-utility-moddp-pca and thm-utility-dp-ojas (where alpha is called h). The offset is beta in the
+first, xi in the others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.schedules.checks import not_negative, positive, sample_count, step_number
+
+
+@dataclass(frozen=True, kw_only=True)
+class TheoremSchedule:
+    """Step t has size alpha / (gap (offset + t)).
+
+    Parameters
+    ----------
+    gap : float
+        lambda_1 - lambda_2 of P S P, the matrix whose top direction is sought.
+    offset : float
+        How long the first steps are held back (`theorem_offset`).
+    alpha : float
+        Above 1/2; the proofs take c log n (`theorem_alpha`).
+
+    Notes
+    -----
+    The paper writes the step with the gap of S, lambda_1 - lambda_2, in one proof and with the gap of P S P in
+    the theorem itself. The latter is what it is proved for; at the first direction they are the same.
+
+    Examples
+    --------
+    >>> eta = TheoremSchedule(gap=2.0, offset=9.0, alpha=1.0)
+    >>> eta(1), eta(41)
+    (0.05, 0.01)
+    """
+
+    gap: float
+    offset: float
+    alpha: float
+
+    def __post_init__(self) -> None:
+        positive(gap=self.gap, alpha=self.alpha)
+        not_negative(offset=self.offset)
+        if self.alpha <= 0.5:
+            raise InvalidInputError(f"alpha must exceed 1/2, got {self.alpha!r}.", hint="Use theorem_alpha(n).")
+
+    def __call__(self, t: int) -> float:
+        """The size of step t."""
+        step_number(t)
+        return self.alpha / (self.gap * (self.offset + t))
+
+
+def theorem_alpha(n: int, *, c: float = 1.0) -> float:
+    """The proofs' alpha = c log n (natural logarithm), and never 1/2 or less.
+
+    Examples
+    --------
+    >>> round(theorem_alpha(1000), 3)
+    6.908
+    """
+    sample_count(n)
+    positive(c=c)
+    return max(c * math.log(n), 0.501)
+
+
+def theorem_offset(
+    *, gap: float, lambda_1: float, spread: float, variance: float, alpha: float, failure: float = 0.01
+) -> float:
+    """The offset 20 max(spread alpha / gap, (variance + lambda_1^2) alpha^2 / (gap^2 log(1 + failure / 100))).
+
+    Parameters
+    ----------
+    gap, lambda_1 : float
+        Of P S P.
+    spread, variance : float
+        norm(A - S) and norm(E[(A - S)(A - S)^T]), absolute, of the matrices by which Oja's algorithm updates:
+        lambda_1 M and lambda_1^2 V, or those of a noisy update.
+    alpha, failure : float
+        Of the theorem, which holds with probability 1 - `failure`. More steps than the offset are needed.
+
+    Notes
+    -----
+    It is large: with failure = 0.01 the second part is 200,000 (kappa alpha)^2 even without variance. For
+    DP-Ojas the paper prints (variance + lambda_1)^2, which mixes units; the theorem has variance + lambda_1^2.
+
+    Examples
+    --------
+    >>> round(theorem_offset(gap=1.0, lambda_1=1.0, spread=1.0, variance=0.0, alpha=1.0, failure=0.5))
+    4010
+    """
+    positive(gap=gap, lambda_1=lambda_1, alpha=alpha)
+    not_negative(spread=spread, variance=variance)
+    if not 0 < failure < 1:
+        raise InvalidInputError(f"failure must lie strictly between 0 and 1, got {failure!r}.")
+    random = (variance + lambda_1**2) * alpha**2 / (gap**2 * math.log1p(failure / 100))
+    return 20 * max(spread * alpha / gap, random)
+
+
+def theorem_schedule(
+    n: int,
+    *,
+    lambda_1: float,
+    lambda_2: float,
+    spread: float,
+    variance: float,
+    failure: float = 0.01,
+    c: float = 1.0,
+) -> TheoremSchedule:
+    """The schedule with the proofs' alpha for n samples and the offset that goes with it.
+
+    Examples
+    --------
+    >>> eta = theorem_schedule(10**6, lambda_1=2.0, lambda_2=1.0, spread=1.0, variance=0.1)
+    >>> eta(1) > eta(2) > 0
+    True
+    """
+    positive(lambda_1=lambda_1)
+    not_negative(lambda_2=lambda_2)
+    if lambda_1 <= lambda_2:
+        raise InvalidInputError(f"lambda_1 must exceed lambda_2, got {lambda_1!r} and {lambda_2!r}.")
+    gap, alpha = lambda_1 - lambda_2, theorem_alpha(n, c=c)
+    offset = theorem_offset(
+        gap=gap, lambda_1=lambda_1, spread=spread, variance=variance, alpha=alpha, failure=failure
+    )
+    return TheoremSchedule(gap=gap, offset=offset, alpha=alpha)

@@ -1,0 +1,90 @@
+"""From what a user hands in to units under a veil: the same checks for every algorithm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eigenveil.engines import LocalEngine
+from eigenveil.errors import BudgetExceededError, InvalidInputError
+from eigenveil.mechanisms import SeededBytes, Veil
+from eigenveil.mechanisms.units import Units
+from eigenveil.operators import Operator, samples
+from eigenveil.privacy import Budget, Ledger, Relation
+
+
+def open_units(
+    data: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    relation: Relation | str = Relation.ADD_REMOVE,
+    ledger: Ledger | None = None,
+    random_state: int | None = None,
+    aside: tuple[float, float] = (0.0, 0.0),
+    engine: LocalEngine | None = None,
+) -> Units:
+    """Units under a veil that together may cost (epsilon, delta).
+
+    Parameters
+    ----------
+    data : anything that holds rows, or what `samples` makes
+        The units.
+    epsilon, delta : float
+        What this run may cost.
+    relation : {"add-remove", "replace"}
+        What neighbours are.
+    ledger : Ledger, optional
+        One to charge that other runs charge too; refused at once if this run does not fit.
+    random_state : int, optional
+        A seed, for tests and teaching: the ledger then says "not private".
+    aside : (float, float)
+        The part of (epsilon, delta) that is for releases without Gaussian noise.
+    """
+    budget = Budget.from_epsilon_delta(epsilon, delta, epsilon_aside=aside[0], delta_aside=aside[1])
+    if ledger is None:
+        ledger = Ledger(budget, relation=relation)
+    elif ledger.relation is not Relation(relation):
+        raise InvalidInputError(
+            f"the ledger counts under {ledger.relation.value}, this run asks for {Relation(relation).value}.",
+            hint="Pass the relation of the ledger, or a ledger of its own.",
+        )
+    _refuse_overspending(ledger, budget)
+    source = None if random_state is None else SeededBytes(random_state)
+    return Units(
+        operator=as_operator(data),
+        veil=Veil(ledger, source=source),
+        budget=budget,
+        engine=LocalEngine() if engine is None else engine,
+    )
+
+
+def as_operator(data: Any) -> Operator:
+    """What `samples` made, or one unit per row of anything else."""
+    is_operator = all(hasattr(data, name) for name in ("d", "chunks", "products", "surveyor"))
+    return data if is_operator else samples.rows(data)
+
+
+def check_k(k: int, d: int) -> int:
+    """Return `k` if it is a whole number from 1 to d, else explain."""
+    if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= d:
+        raise InvalidInputError(
+            f"expected a whole number of components from 1 to {d} (the number of columns), got {k!r}.",
+            hint="A share of variance cannot be asked for: how many components it takes is itself private.",
+        )
+    return k
+
+
+def _refuse_overspending(ledger: Ledger, budget: Budget) -> None:
+    slack = 1 + 1e-10
+    epsilon, delta = ledger.remaining_aside
+    fits = (
+        budget.mu <= ledger.remaining_mu * slack
+        and budget.epsilon_aside <= epsilon * slack
+        and budget.delta_aside <= delta * slack
+    )
+    if not fits:
+        raise BudgetExceededError(
+            f"this run asks for mu = {budget.mu:g} and ({budget.epsilon_aside:g}, {budget.delta_aside:g}), but "
+            f"the ledger has mu = {ledger.remaining_mu:g} and ({epsilon:g}, {delta:g}) left.",
+            hint="Nothing was drawn. Ask for less, or start a ledger with a larger budget.",
+        )

@@ -1,0 +1,61 @@
+"""What every algorithm returns: directions, what is known of their variances, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from eigenveil.engines.population import FloatArray
+from eigenveil.privacy.ledger import Ledger
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """The answer of an algorithm. Everything in it is a release or follows from releases.
+
+    Parameters
+    ----------
+    algorithm : str
+        Name of the algorithm.
+    components : array of shape (k, d)
+        Orthonormal rows, best first; the entry of largest size in each is positive.
+    eigenvalues : array of shape (k,), optional
+        Private estimates of the variances along them, where the algorithm has any.
+    ledger : Ledger
+        What was spent.
+    diagnostics : mapping
+        What the run has to tell: radii, steps that stood still, and the like.
+    """
+
+    algorithm: str
+    components: FloatArray
+    ledger: Ledger
+    eigenvalues: FloatArray | None = None
+    diagnostics: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def private(self) -> bool:
+        """Whether the guarantee holds; the ledger says why not."""
+        return self.ledger.private
+
+    def __repr__(self) -> str:
+        k, d = self.components.shape
+        verdict = "" if self.private else f" NOT PRIVATE: {'; '.join(self.ledger.reasons)};"
+        return f"<Release of {self.algorithm}:{verdict} {k} components of {d} columns, {self.ledger!r}>"
+
+
+def signed(components: FloatArray) -> FloatArray:
+    """Rows with the sign that makes their entry of largest size positive.
+
+    Examples
+    --------
+    >>> signed(np.array([[0.6, -0.8], [0.8, 0.6]]))
+    array([[-0.6,  0.8],
+           [ 0.8,  0.6]])
+    """
+    largest = np.abs(components).argmax(axis=1)
+    signs = np.sign(components[np.arange(len(components)), largest])
+    out: FloatArray = components * np.where(signs == 0, 1.0, signs)[:, None]
+    return out
