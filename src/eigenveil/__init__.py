@@ -2,7 +2,35 @@
 
 from importlib.metadata import version
 
+from eigenveil import datasets, metrics, schedules, theory
 from eigenveil.operators import samples
+from eigenveil.subspace import (
+    Release,
+    black_box_pca,
+    dp_gauss_1,
+    dp_gauss_2,
+    dp_power_method,
+    k_dp_ojas,
+    k_dp_pca,
+    oja,
+    tracked_pca,
+)
 
 __version__ = version("eigenveil")
-__all__ = ["__version__", "samples"]
+__all__ = [
+    "Release",
+    "__version__",
+    "black_box_pca",
+    "datasets",
+    "dp_gauss_1",
+    "dp_gauss_2",
+    "dp_power_method",
+    "k_dp_ojas",
+    "k_dp_pca",
+    "metrics",
+    "oja",
+    "samples",
+    "schedules",
+    "theory",
+    "tracked_pca",
+]

@@ -58,11 +58,18 @@ def _factors():
 
 SHIFT = np.linspace(-0.5, 0.5, D).astype(np.float32).astype(np.float64)
 
+
+def single_data():
+    with np.errstate(over="ignore"):
+        return rows_data().astype(np.float32)
+
+
 OPERATORS = {
     "rows": lambda: (samples.rows(rows_data()), outer(rows_data())),
-    "rows float32": lambda: (
-        samples.rows(rows_data().clip(-1e30, 1e30).astype(np.float32)),
-        outer(rows_data().clip(-1e30, 1e30).astype(np.float32).astype(float)),
+    "rows float32": lambda: (samples.rows(single_data()), outer(single_data().astype(float))),
+    "rows float32 shifted": lambda: (
+        samples.rows(single_data()).shifted(SHIFT),
+        outer(single_data().astype(float) - SHIFT),
     ),
     "rows shifted": lambda: (samples.rows(rows_data()).shifted(SHIFT), outer(rows_data() - SHIFT)),
     "sparse rows": lambda: (samples.rows(sparse.csr_array(rows_data())), outer(rows_data())),

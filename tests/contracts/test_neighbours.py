@@ -24,8 +24,14 @@ def ids_of(units):
     return np.repeat(np.arange(len(units)), [len(unit) for unit in units])
 
 
+def single(units):
+    return np.concatenate(units).astype(np.float32)
+
+
 SINGLE = [
     ("rows", lambda units: samples.rows(np.concatenate(units))),
+    ("rows float32", lambda units: samples.rows(single(units))),
+    ("rows float32 shifted", lambda units: samples.rows(single(units)).shifted(SHIFT)),
     ("rows shifted", lambda units: samples.rows(np.concatenate(units)).shifted(SHIFT)),
     ("rows projected", lambda units: samples.rows(np.concatenate(units)).projected(BASIS)),
     ("sparse", lambda units: samples.rows(sparse.csr_array(np.concatenate(units)))),
@@ -46,7 +52,7 @@ VIEWS = {
 }
 EDGES = 2.0 ** (np.arange(-60, 60) / 8)
 CLIP = Clip(2.0, -22)
-ODD = [math.nan, math.inf, 1e200, 1e154, 1e-200, 0.0]
+ODD = [math.nan, math.inf, 1e200, 1e154, 1e-200, 0.0, 3e38, 1e30, 2.0**40, 1e-30, 1e-44]
 
 
 @st.composite

@@ -9,7 +9,14 @@ import pytest
 from pyarrow import feather
 from scipy import sparse
 
-from eigenveil.engines import BlockPopulation, DisjointPlan, LocalEngine, PoissonPlan
+from eigenveil.engines import (
+    BlockPopulation,
+    DisjointPlan,
+    LocalEngine,
+    MatrixPopulation,
+    PoissonPlan,
+    VectorPopulation,
+)
 from eigenveil.engines.plans import Coins
 from eigenveil.kernels import Clip
 from eigenveil.operators import samples
@@ -128,6 +135,37 @@ def test_rows_from_everywhere(kind, plan, block_bytes, tmp_path, monkeypatch):
     operator = samples.rows(data)
     same(answer(operator, plan), want)
     same(answer(operator, plan), want)
+
+
+@pytest.mark.parametrize("block_bytes", [1, 400, 1 << 22])
+@pytest.mark.parametrize("kind", ["fortran", "npy", "list of blocks", *(kind for kind in TABLES if kind != "csv")])
+def test_rows_of_float32_from_everywhere(kind, block_bytes, tmp_path, monkeypatch):
+    monkeypatch.setattr(source_room, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setitem(globals(), "ROWS", ROWS.astype(np.float32))
+    operator = samples.rows({**ARRAYS, **TABLES}[kind](tmp_path, False))
+    same(answer(operator), answer(samples.rows(ROWS), threads=1))
+
+
+SHIFT, BASIS = np.linspace(-1, 1, D), np.linalg.qr(RNG.normal(size=(D, 2)))[0]
+FORMS = {
+    "shifted": lambda data: BlockPopulation(samples.rows(data).shifted(SHIFT), W),
+    "projected": lambda data: BlockPopulation(samples.rows(data).projected(BASIS), W),
+    "spiked": lambda data: BlockPopulation(samples.spiked(BASIS, [3.0, 2.0], data), W),
+    "matrices": lambda data: MatrixPopulation(samples.rows(data)),
+    "vectors": lambda data: VectorPopulation(samples.rows(data)),
+}
+
+
+@pytest.mark.parametrize("block_bytes", [1, 400, 1 << 22])
+@pytest.mark.parametrize("form", FORMS)
+def test_files_in_every_form(form, block_bytes, tmp_path, monkeypatch):
+    """Files come in columns, arrays in rows."""
+    monkeypatch.setattr(source_room, "BLOCK_BYTES", block_bytes)
+    want, got = (FORMS[form](data) for data in (ROWS, _parquet(tmp_path, False)))
+    centre = np.zeros(want.shape)
+    same(got.survey(centre, EDGES, [Clip(3.0, -24)]), want.survey(centre, EDGES, [Clip(3.0, -24)]))
+    if form != "vectors":
+        same([np.concatenate(list(got.tensors()))], [np.concatenate(list(want.tensors()))])
 
 
 @pytest.mark.parametrize("block_bytes", [1, 1 << 22])

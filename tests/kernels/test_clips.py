@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from eigenveil.kernels import Clip, RowSurveyor, SparseRowSurveyor, TensorSurveyor, to_single
+from eigenveil.kernels import Clip, Columns, RowSurveyor, SparseRowSurveyor, TensorSurveyor, to_single
 from eigenveil.kernels.clips import _floored_products
 
 wide = st.floats(-1e6, 1e6).map(lambda x: float(to_single(np.array([x]))[0]))
@@ -20,6 +20,7 @@ wide = st.floats(-1e6, 1e6).map(lambda x: float(to_single(np.array([x]))[0]))
     st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=3),
     st.integers(-60, 20),
 )
+@example([-5e-324], [1], -1)
 def test_floored_products_are_exact_modulo_2_to_the_64(single, whole, exponent):
     got = _floored_products(np.array(single), np.array(whole, dtype=np.int64), exponent)
     mask = (1 << 29) - 1
@@ -83,3 +84,50 @@ def test_forks_add_up_to_the_whole(kind):
         fork.add(turn(part))
         parts.merge(fork)
     np.testing.assert_array_equal(parts.sums()[0], whole.sums()[0])
+
+
+@pytest.mark.parametrize("chunk", [np.asarray, lambda rows: Columns(list(rows.T))])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3, 1e18, 1e37])
+@pytest.mark.parametrize("times", [0.0, 1.0, 20.0])
+@pytest.mark.parametrize("radius", [2.0**-30, 0.7, 1e6])
+def test_a_row_of_float32_adds_the_radius_at_most_and_nearly_as_much_if_it_is_long(radius, times, scale, chunk):
+    rng = np.random.default_rng(0)
+    d, m = 150, 3
+    W, direction = np.linalg.qr(rng.normal(size=(d, m)))[0], rng.normal(size=(d, m))
+    clip = Clip(radius, math.frexp(radius)[1] - 31)
+    centre = direction * (times * radius / np.linalg.norm(direction))
+    surveyor = RowSurveyor(W, centre, [clip])
+    assert surveyor._single is not None
+    rows = (rng.normal(size=(20, d)) * scale).astype(np.float32)
+    for i in range(len(rows)):
+        alone = surveyor.fork()
+        (norm,) = alone.add(chunk(rows[i : i + 1]))
+        square = sum(int(step) ** 2 for step in alone.sums()[0].ravel()) * Fraction(4) ** clip.exponent
+        assert square <= Fraction(radius) ** 2
+        if norm > radius:
+            assert square > Fraction(radius) ** 2 * Fraction(99, 100)
+
+
+@pytest.mark.parametrize(("times", "size"), [(1e4, 1.0), (0.0, 1e60), (1.0, 1e60), (1.0, 1e-60)])
+def test_rows_of_float32_use_float64_where_single_precision_would_cost_too_much(times, size):
+    rows, W = np.ones((5, 3), dtype=np.float32), np.full((3, 2), max(size, 1.0))
+    centre = np.full((3, 2), times * size)
+    surveyor = RowSurveyor(W, centre, [Clip(size, math.frexp(size)[1] - 30)])
+    double = RowSurveyor(W, centre, [Clip(size, math.frexp(size)[1] - 30)])
+    np.testing.assert_array_equal(surveyor.add(rows), double.add(rows.astype(np.float64)))
+    np.testing.assert_array_equal(surveyor.sums()[0], double.sums()[0])
+
+
+def test_rows_of_both_types_add_up():
+    rng = np.random.default_rng(0)
+    rows, W, centre = rng.normal(size=(90, 6)).astype(np.float32), rng.normal(size=(6, 2)), rng.normal(size=(6, 2))
+    surveyor = RowSurveyor(W, centre, [Clip(2.0, -20)], shift=np.full(6, 0.5))
+    alone = [surveyor.fork() for _ in range(2)]
+    for fork, chunk in zip(alone, (rows[:40], rows[40:].astype(float)), strict=True):
+        surveyor.add(chunk)
+        fork.add(chunk)
+    apart = alone[0].sums()[0] + alone[1].sums()[0]
+    assert np.abs(surveyor.sums()[0] - apart).max() <= 3  # F C is rounded down once instead of twice
+    exact = RowSurveyor(W, centre, [Clip(2.0, -20)], shift=np.full(6, 0.5))
+    exact.add(rows.astype(float))
+    np.testing.assert_allclose(surveyor.sums()[0], exact.sums()[0], atol=90 * 2.0**-17 * 6 * 2.0**20)

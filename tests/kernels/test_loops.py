@@ -1,6 +1,7 @@
 """Compiled and numpy loops give the same bits, and a row's bits do not depend on other rows."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,9 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from eigenveil.kernels import loops
+from eigenveil.kernels import Columns, loops
+from eigenveil.kernels.row_loop import RowLoop
+from eigenveil.kernels.single_row_loop import SPAN, SingleRowLoop, fits
+from eigenveil.kernels.sparse_row_loop import SparseRowLoop
 
 EXPONENTS, INNER = [-20, -18], [1.5, 4.0]
+COARSE = [-11, -10]  # what single precision can hold: (inner + ||C||) 2^11 is below SPAN
+KINDS = {"double": (RowLoop, EXPONENTS), "single": (SingleRowLoop, COARSE)}
 VARIANTS = [
     "plain",
     *(["middle"] if loops._VARIANT != "plain" else []),
@@ -18,26 +24,37 @@ VARIANTS = [
 ]
 
 
+ODD = [math.nan, math.inf, -math.inf, 1e200, 1e154, 5e-324, 0.0, 3e38, 1e30, 1e-30, 1e-44, 2.0**40, 2.0**-45]
+
+
 @st.composite
-def problems(draw):
-    n, d, m = draw(st.integers(0, 70)), draw(st.integers(1, 40)), draw(st.integers(1, 11))
+def problems(draw, single=None):
+    n, d, m = draw(st.integers(0, 70)), draw(st.integers(1, 150)), draw(st.integers(1, 19))
+    if draw(st.booleans()):
+        n, d, m = n * 10, min(d, 5), min(m, 3)
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     rows = rng.normal(size=(n, d))
-    for bad in draw(st.lists(st.sampled_from([math.nan, math.inf, 1e200, 1e154, 5e-324, 0.0]), max_size=4)):
+    for bad in draw(st.lists(st.sampled_from(ODD), max_size=4)):
         if n:
             rows[rng.integers(n), rng.integers(d)] = bad
-    single = draw(st.booleans())
+            if draw(st.booleans()):
+                rows[rng.integers(n)] = bad
+    single = draw(st.booleans()) if single is None else single
     with np.errstate(over="ignore"):
         rows = rows.astype(np.float32) if single else rows
     W = rng.normal(size=(d, m))
-    C = np.ldexp(np.rint(np.ldexp(rng.normal(size=(d, m)), 15)), -15)
+    C = np.ldexp(np.rint(np.ldexp(rng.normal(size=(d, m)), 15)), -15) * draw(st.sampled_from([0.0, 2.0**-45, 1.0]))
+    if n and draw(st.booleans()):  # a row near the centre
+        rows[-1] = 1.0
+        C = np.float32(np.tile(W.sum(axis=0), (d, 1))).astype(float)
     shift = rng.normal(size=d) if draw(st.booleans()) else None
     skip = rng.random(n) < 0.3 if draw(st.booleans()) else None
     return rows, W, C, shift, skip
 
 
-def survey(rows, W, C, shift, skip):
-    loop = loops.RowLoop(W, C, inner=INNER, exponents=EXPONENTS, f_scale=2.0**30, shift=shift)
+def survey(rows, W, C, shift, skip, *, kind="double"):
+    make, exponents = KINDS[kind]
+    loop = make(W, C, inner=INNER, exponents=exponents, f_scale=2.0**30, shift=shift)
     return loop.add(rows, skip), [*loop.sums, loop.f_sums]
 
 
@@ -77,7 +94,7 @@ def test_sparse_numpy_twin_and_all_variants_give_the_same_bits(problem):
     csr = sparse.csr_array(np.where(np.abs(rows) < 0.7, 0.0, rows).astype(np.float64))
     results = []
     for _ in each_variant():
-        loop = loops.SparseRowLoop(
+        loop = SparseRowLoop(
             W, C, inner=INNER, exponents=EXPONENTS, y_scales=[2.0**20, 2.0**19], f_scale=2.0**30, shift=shift
         )
         norms = loop.add(csr, skip)
@@ -85,22 +102,47 @@ def test_sparse_numpy_twin_and_all_variants_give_the_same_bits(problem):
     assert all(result == results[0] for result in results)
 
 
-@settings(max_examples=60)
-@given(problems(), st.randoms(use_true_random=False))
-def test_a_row_adds_the_same_bits_wherever_it_stands(problem, random):
+@settings(max_examples=80)
+@given(problems(single=True))
+def test_single_numpy_twin_and_all_variants_give_the_same_bits_for_rows_and_columns(problem):
     rows, W, C, shift, skip = problem
-    skip = np.zeros(len(rows), dtype=bool) if skip is None else skip
-    norms, sums = survey(rows, W, C, shift, skip)
-    alone = [survey(rows[i : i + 1], W, C, shift, skip[i : i + 1]) for i in range(len(rows))]
-    assert norms.tobytes() == np.array([a[0][0] for a in alone]).tobytes()
-    for q, total in enumerate(sums):
-        np.testing.assert_array_equal(total, sum((a[1][q] for a in alone), start=np.zeros_like(total)))
-    order = list(range(len(rows)))
-    random.shuffle(order)
-    shuffled_norms, shuffled_sums = survey(rows[order], W, C, shift, skip[order])
-    assert shuffled_norms.tobytes() == norms[order].tobytes()
-    for total, again in zip(sums, shuffled_sums, strict=True):
-        np.testing.assert_array_equal(total, again)
+    results = []
+    for _ in each_variant():
+        for chunk in (rows, Columns(list(rows.T))):
+            norms, sums = survey(chunk, W, C, shift, skip, kind="single")
+            results.append([a.tobytes() for a in (norms, *sums)])
+    assert all(result == results[0] for result in results)
+
+
+@settings(max_examples=30)
+@given(problems())
+def test_columns_give_the_same_bits_as_rows(problem):
+    rows, W, C, shift, skip = problem
+    want = survey(rows, W, C, shift, skip)
+    got = survey(Columns(list(rows.T)), W, C, shift, skip)
+    assert [a.tobytes() for a in (got[0], *got[1])] == [a.tobytes() for a in (want[0], *want[1])]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_adds_the_same_bits_wherever_it_stands(kind):
+    @settings(max_examples=60)
+    @given(problems(single=True if kind == "single" else None), st.randoms(use_true_random=False))
+    def search(problem, random):
+        rows, W, C, shift, skip = problem
+        skip = np.zeros(len(rows), dtype=bool) if skip is None else skip
+        norms, sums = survey(rows, W, C, shift, skip, kind=kind)
+        alone = [survey(rows[i : i + 1], W, C, shift, skip[i : i + 1], kind=kind) for i in range(len(rows))]
+        assert norms.tobytes() == np.array([a[0][0] for a in alone]).tobytes()
+        for q, total in enumerate(sums):
+            np.testing.assert_array_equal(total, sum((a[1][q] for a in alone), start=np.zeros_like(total)))
+        order = list(range(len(rows)))
+        random.shuffle(order)
+        shuffled_norms, shuffled_sums = survey(rows[order], W, C, shift, skip[order], kind=kind)
+        assert shuffled_norms.tobytes() == norms[order].tobytes()
+        for total, again in zip(sums, shuffled_sums, strict=True):
+            np.testing.assert_array_equal(total, again)
+
+    search()
 
 
 def test_values_against_explicit_matrices():
@@ -121,13 +163,11 @@ def test_values_against_explicit_matrices():
 
 @pytest.mark.parametrize("closeness", [1e-3, 1e-6, 1e-9, 0.0])
 def test_norms_are_upper_bounds_where_the_centre_nearly_cancels(closeness):
-    from fractions import Fraction
-
     rng = np.random.default_rng(1)
     x, W = rng.normal(size=(1, 40)), rng.normal(size=(40, 3))
     y = loops.row_product(x, W)
     C = np.ldexp(np.rint(np.ldexp(x.T * y + closeness * rng.normal(size=(40, 3)), 45)), -45)
-    norms = loops.RowLoop(W, C, inner=[], exponents=[], f_scale=1.0).add(x)
+    norms = RowLoop(W, C, inner=[], exponents=[], f_scale=1.0).add(x)
     exact = sum(
         (Fraction(x[0, k]) * Fraction(y[0, j]) - Fraction(C[k, j])) ** 2 for k in range(40) for j in range(3)
     )
@@ -135,15 +175,94 @@ def test_norms_are_upper_bounds_where_the_centre_nearly_cancels(closeness):
     assert norms[0] <= 1.01 * math.sqrt(exact) + 2e-6 * np.linalg.norm(C)
 
 
+def squared_norm(x, y, C):
+    """||x y^T - C||^2, exactly."""
+    pairs = zip(np.ravel(x).tolist(), C.tolist(), strict=True)
+    return sum(
+        (Fraction(a) * Fraction(b) - Fraction(c)) ** 2 for a, row in pairs for b, c in zip(y, row, strict=True)
+    )
+
+
+def assert_single_norm_is_right(x, W, C):
+    """An upper bound of what is added (y in single or in double precision), and by 1 % at most."""
+    assert fits(W, C)
+    loop = SingleRowLoop(W, C, inner=[], exponents=[], f_scale=1.0)
+    square = Fraction(float(loop.add(x)[0])) ** 2
+    either = [loop._products(x)[0, : W.shape[1]].tolist(), loops.row_product(x, W)[0].tolist()]
+    exact = [squared_norm(x, y, C) for y in either if np.isfinite(y).all()]
+    slack = squared_norm(x, either[1], 0 * C) + squared_norm(0 * x, either[1], C)
+    assert any(e <= square <= e * Fraction(102, 100) + slack / 10**11 for e in exact)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e4])
+@pytest.mark.parametrize("closeness", [1.0, 0.1, 0.03, 1e-2, 1e-3, 1e-6, 0.0])
+def test_single_norms_near_the_centre(closeness, scale):
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        x, W = (rng.normal(size=(1, 150)) * scale).astype(np.float32), rng.normal(size=(150, 3))
+        C = x.T * (x.astype(float) @ W) * (1 + closeness * rng.normal(size=(150, 3)))
+        assert_single_norm_is_right(x, W, C.astype(np.float32).astype(float))
+
+
+@pytest.mark.parametrize("scale", [1e-44, 1e-30, 2.0**-45, 1e-9, 1.0, 1e9, 2.0**40, 1e30, 1e37])
+@pytest.mark.parametrize("reach", [0.0, 2.0**-49, 1e-5, 1.0, 2.0**35])
+def test_single_norms_at_any_scale(reach, scale):
+    rng = np.random.default_rng(3)
+    for _ in range(3):
+        x, W = (rng.normal(size=(1, 70)) * scale).astype(np.float32), rng.normal(size=(70, 2))
+        C = (rng.normal(size=(70, 2)) * reach).astype(np.float32).astype(float)
+        assert_single_norm_is_right(x, W, C)
+
+
+@pytest.mark.parametrize("scale", [1e-44, 1e-30, 1e-12, 1.0, 1e9, 1e30, 1e37])
+@pytest.mark.parametrize("inner", [2.0**-60, 1.0, 2.0**30])
+def test_single_rounding_is_as_near_as_stated(inner, scale):
+    """Every integer lies within 1/2 + 2^-22.9 |v| + 2^-21 of v = c x_k y_j/2^exponent, for rows of any length."""
+    rng = np.random.default_rng(4)
+    x, W = (rng.normal(size=(1, 20)) * scale).astype(np.float32), rng.normal(size=(20, 3))
+    exponent = math.frexp(inner / SPAN)[1]
+    loop = SingleRowLoop(W, np.zeros((20, 3)), inner=[inner], exponents=[exponent], f_scale=1.0)
+    factor = Fraction(min(1.0, inner / loop.add(x)[0]))
+    either = [loop._products(x)[0, :3].tolist(), loops.row_product(x, W)[0].tolist()]
+    misses = []
+    for y in either:
+        if not np.isfinite(y).all():
+            continue
+        v = [[Fraction(float(a)) * Fraction(b) * factor / Fraction(2) ** exponent for b in y] for a in x[0]]
+        pairs = [
+            (Fraction(int(u)), w)
+            for us, ws in zip(loop.sums[0], v, strict=True)
+            for u, w in zip(us, ws, strict=True)
+        ]
+        misses.append(max(abs(u - w) - abs(w) / 2**22 * Fraction(536, 1000) for u, w in pairs))
+    assert min(misses) <= Fraction(1, 2) + Fraction(1, 2**21)
+
+
+def test_single_sums_do_not_overflow():
+    """Far more rows than 32 bits hold, all at the largest integer that is allowed."""
+    x, W = np.full((5000, 1), 1e4, dtype=np.float32), np.ones((1, 1))
+    loop = SingleRowLoop(W, np.zeros((1, 1)), inner=[SPAN], exponents=[0], f_scale=1.0)
+    loop.add(x)
+    ((total,),) = loop.sums[0].tolist()
+    assert 5000 * (SPAN - 20) <= total <= 5000 * SPAN
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     ("n", "d", "height"), [(0, 3, 5), (1, 1, 1), (300, 19, 7), (300, 16, 1000), (129, 8, 128)]
 )
-def test_interleave_is_a_transpose(n, d, height, dtype):
+def test_columns_are_a_transpose(n, d, height, dtype):
     columns = list(np.random.default_rng(0).normal(size=(d, n)).astype(dtype))
-    for library in (loops._LIBRARY, None):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(loops, "_LIBRARY", library)
-            blocks = list(loops.interleave(columns, height))
-        assert all(len(block) <= height and block.flags.c_contiguous and block.dtype == dtype for block in blocks)
-        np.testing.assert_array_equal(np.concatenate([np.zeros((0, d)), *blocks]), np.array(columns).T)
+    for _ in each_variant():
+        whole = Columns(columns)
+        blocks = [whole[start : start + height] for start in range(0, n, height)]
+        formed = [np.asarray(block) for block in blocks]
+        assert all(a.shape == b.shape == (len(b), d) for a, b in zip(formed, blocks, strict=True))
+        assert all(
+            a.flags.c_contiguous and a.dtype == b.dtype == dtype for a, b in zip(formed, blocks, strict=True)
+        )
+        assert all(a.nbytes == b.nbytes for a, b in zip(formed, blocks, strict=True))
+        np.testing.assert_array_equal(np.concatenate([np.zeros((0, d)), *formed]), np.array(columns).T)
+        np.testing.assert_array_equal(np.asarray(whole[1:][1:3]), np.array(columns).T[2:4])
+        for chosen in (slice(None, None, 2), np.arange(n) % 3 == 1):
+            np.testing.assert_array_equal(whole[chosen], np.array(columns).T[chosen])

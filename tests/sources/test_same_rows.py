@@ -108,8 +108,8 @@ def read(data, **how):
         assert values.ndim == 2
         assert values.shape[1] == opened.n_columns
         assert values.dtype in (np.float64, np.float32)
-        assert values.has_canonical_format if sparse.issparse(values) else values.flags.c_contiguous
-    rows = [values.toarray() if sparse.issparse(values) else values for values in blocks]
+        assert values.has_canonical_format if sparse.issparse(values) else np.asarray(values).flags.c_contiguous
+    rows = [values.toarray() if sparse.issparse(values) else np.asarray(values) for values in blocks]
     return np.concatenate([np.empty((0, opened.n_columns), dtype=rows[0].dtype if rows else float), *rows]), opened
 
 

@@ -14,9 +14,15 @@ from eigenveil.mechanisms import (
     radius_search,
     tracked_mean,
 )
+from eigenveil.mechanisms.truncated_sum import noisy_truncated_sum
+from eigenveil.mechanisms.units import Units
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.gaussian import gaussian_mu
+from eigenveil.subspace.bounds import Declared, buy_bounds
+from eigenveil.subspace.dp_gauss_1 import _on_units as gauss_1_on_units
+from eigenveil.subspace.dp_gauss_2 import _noisy_projector
+from eigenveil.subspace.dp_power_method import _on_units as power_on_units
 
 ASIDE = {"epsilon_aside": 0.3, "delta_aside": 1e-4}
 
@@ -54,6 +60,11 @@ def sparse_row_blocks(rows):
     return BlockPopulation(samples.rows(sparse.csr_array(rows)).shifted(shift), _w(rows))
 
 
+def single_row_blocks(rows):
+    with np.errstate(all="ignore"):
+        return BlockPopulation(samples.rows(rows.astype(np.float32)), _w(rows))
+
+
 def row_matrices(rows):
     return MatrixPopulation(samples.rows(rows))
 
@@ -76,6 +87,10 @@ def _radius(population, veil):
 
 def _clipped_sum(population, veil):
     noisy_clipped_sum(population, centre=_centre(population), radius=0.75, mu=0.1, veil=veil)
+
+
+def _truncated_sum(population, veil):
+    noisy_truncated_sum(population, centre=_centre(population), reach=0.75, mu=0.1, veil=veil)
 
 
 def _tracked(population, veil):
@@ -108,6 +123,28 @@ def _spectral_gap(population, veil):
     )
 
 
+def _gauss_1(rows, veil):
+    units = Units(samples.rows(rows), veil, veil.ledger.budget)
+    gauss_1_on_units(units, 1, Declared())
+
+
+def _gauss_2(rows, veil):
+    """Without the random basis that follows bottom."""
+    units = Units(samples.rows(rows), veil, veil.ledger.budget)
+    if units.d > 1:
+        bounds = buy_bounds(units, Declared())
+        _noisy_projector(units, 1, bounds, test=(0.3, 1e-4), psd=False)
+
+
+def _power(rows, veil):
+    units = Units(samples.rows(rows), veil, veil.ledger.budget)
+    power_on_units(units, 1, Declared(), rounds=2, start=np.eye(units.d)[:, :1])
+
+
+def as_they_are(rows):
+    return rows
+
+
 MECHANISMS = {
     "count": (vectors, _count),
     "radius": (vectors, _radius),
@@ -120,7 +157,13 @@ MECHANISMS = {
     "private mean": (vectors, _mean),
     "tracked mean of row blocks": (row_blocks, _tracked),
     "tracked mean of sparse row blocks": (sparse_row_blocks, _tracked),
+    "tracked mean of float32 row blocks": (single_row_blocks, _tracked),
     "clipped sum of row matrices": (row_matrices, _clipped_sum),
     "private mean of sparse rows": (row_vectors, _mean),
     "propose-test-release": (symmetric, _spectral_gap),
+    "truncated sum of vectors": (vectors, _truncated_sum),
+    "truncated sum of row blocks": (row_blocks, _truncated_sum),
+    "dp-gauss-1": (as_they_are, _gauss_1),
+    "dp-gauss-2": (as_they_are, _gauss_2),
+    "dp-power": (as_they_are, _power),
 }

@@ -15,6 +15,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip, Surveyor, symmetric_part
 from eigenveil.kernels.loops import BoolArray
 from eigenveil.operators import Operator
+from eigenveil.operators.picking import pick
 
 
 class SampledPopulation(Population):
@@ -48,8 +49,17 @@ class SampledPopulation(Population):
         for chunk in self.operator.chunks():
             units = self.operator.units(chunk)
             if units:
-                yield chunk, self.plan.skip(start, units)
+                yield from _without_skipped(chunk, self.plan.skip(start, units))
             start += units
+
+
+def _without_skipped(chunk: Any, skip: BoolArray | None) -> Iterator[tuple[Any, BoolArray | None]]:
+    """The chunk as it is, or only its units that are let in where those are few: what a unit adds is the same."""
+    if skip is None or 2 * int(skip.sum()) < skip.size:
+        yield chunk, skip
+    elif not skip.all():
+        picked = pick(chunk, ~skip)
+        yield (chunk, skip) if picked is None else (picked, None)
 
 
 class BlockPopulation(SampledPopulation):

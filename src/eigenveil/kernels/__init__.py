@@ -1,17 +1,18 @@
 """Inner loops over units: products, norms, clipping and rounding, one unit at a time."""
 
 from eigenveil.kernels.clips import Clip, RowSurveyor, SparseRowSurveyor, Surveyor, TensorSurveyor
+from eigenveil.kernels.columns import Columns
 from eigenveil.kernels.fixed_point import symmetric_part, to_single
-from eigenveil.kernels.loops import compiled, interleave, outer_means, row_product, squared_row_norms
+from eigenveil.kernels.loops import compiled, outer_means, row_product, squared_row_norms
 
 __all__ = [
     "Clip",
+    "Columns",
     "RowSurveyor",
     "SparseRowSurveyor",
     "Surveyor",
     "TensorSurveyor",
     "compiled",
-    "interleave",
     "outer_means",
     "row_product",
     "squared_row_norms",

@@ -11,8 +11,12 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy import sparse
 
+from eigenveil.kernels.columns import Columns
 from eigenveil.kernels.fixed_point import clip_to_grid, inner_radius, padded_width, squared_norms, to_single
-from eigenveil.kernels.loops import BoolArray, FloatArray, IntArray, RowLoop, Rows, SparseRowLoop
+from eigenveil.kernels.loops import BoolArray, FloatArray, IntArray, Rows
+from eigenveil.kernels.row_loop import RowLoop
+from eigenveil.kernels.single_row_loop import SPAN, SingleRowLoop, fits
+from eigenveil.kernels.sparse_row_loop import SparseRowLoop
 
 _BLOCK_ENTRIES = 1 << 16
 _F_BITS = 30
@@ -96,7 +100,8 @@ class TensorSurveyor:
 class RowSurveyor:
     """x (W^T x)^T - centre over dense rows x (less a shift), never forming a tensor per row.
 
-    The centre is rounded to single precision first.
+    The centre is rounded to single precision first. Rows of float32 are multiplied in single precision
+    (`SingleRowLoop`) unless that would cost a thousandth of a radius, as where the centre is far longer than it.
 
     Formal guarantees
     -----------------
@@ -107,6 +112,10 @@ class RowSurveyor:
     F are exact. In the end F C is formed exactly (24 times 29 bits, three times) and rounded down, which moves the
     difference between neighbours by at most 3 steps an entry. With c norm <= r' = R - 4 sqrt(size) g - ||C|| 2^-30
     - 2^-48 (R + 2 ||C||) neighbours lie at most R apart.
+
+    In single precision V = (h/g) U, h/g a power of two and U the integer nearest to c x y^T/h but for floats: over
+    all entries U lies within sqrt(size) (1/2 + 2^-21) + 2^-22.9 (R + ||C||)/h <= .51 sqrt(size) + 1 steps h of it.
+    That is taken off r' as well.
     """
 
     def __init__(
@@ -114,32 +123,47 @@ class RowSurveyor:
     ) -> None:
         self._clips = clips
         self._centre = to_single(centre)
-        self._loop = RowLoop(
-            W,
-            self._centre,
-            inner=[_inner_for_rows(clip, self._centre, steps=4.0) for clip in clips],
-            exponents=[clip.exponent for clip in clips],
-            f_scale=2.0**_F_BITS,
-            shift=shift,
-        )
+        inner = [_inner_for_rows(clip, self._centre, steps=4.0) for clip in clips]
+        exponents = [clip.exponent for clip in clips]
+        same: dict[str, Any] = {"f_scale": 2.0**_F_BITS, "shift": shift}
+        self._loop = RowLoop(W, self._centre, inner=inner, exponents=exponents, **same)
+        coarse = [_coarse_exponent(clip, self._centre) for clip in clips]
+        less = [
+            r - math.ldexp(0.51 * (math.isqrt(centre.size) + 1) + 1, h) for r, h in zip(inner, coarse, strict=True)
+        ]
+        cheap = all(h >= -100 and small > 0.999 * r for small, r, h in zip(less, inner, coarse, strict=True))
+        self._single: SingleRowLoop | None = None
+        if cheap and fits(W, self._centre):
+            self._single = SingleRowLoop(W, self._centre, inner=less, exponents=coarse, **same)
+        self._up = [1 << (h - exponent) for h, exponent in zip(coarse, exponents, strict=True)]
 
     def fork(self) -> RowSurveyor:
         """The same with empty sums."""
         twin = copy.copy(self)
         twin._loop = self._loop.fork()
+        twin._single = None if self._single is None else self._single.fork()
         return twin
 
-    def add(self, chunk: Rows, skip: BoolArray | None = None) -> FloatArray:
+    def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
         """Take in rows of shape (units, d)."""
+        if self._single is not None and chunk.dtype == np.float32:
+            return self._single.add(chunk, skip)
         return self._loop.add(chunk, skip)
 
     def merge(self, other: RowSurveyor) -> None:
         """Take over what a fork has summed."""
         self._loop.merge(other._loop)
+        if self._single is not None and other._single is not None:
+            self._single.merge(other._single)
 
     def sums(self) -> list[IntArray]:
         """One sum per clip, of shape (d, m)."""
-        triples = zip(self._loop.sums, self._loop.f_sums, self._clips, strict=True)
+        totals, f_sums = self._loop.sums, self._loop.f_sums
+        if self._single is not None:
+            coarse = zip(self._single.sums, self._up, strict=True)
+            totals = [total + whole * up for total, (whole, up) in zip(totals, coarse, strict=True)]
+            f_sums = f_sums + self._single.f_sums
+        triples = zip(totals, f_sums, self._clips, strict=True)
         return [total - _times_centre(self._centre, f_sum, clip) for total, f_sum, clip in triples]
 
 
@@ -220,8 +244,10 @@ def _floored_products(single: FloatArray, whole: IntArray, exponent: int) -> Int
     out = np.zeros((single.size, whole.size), dtype=np.int64)
     mask = (1 << 29) - 1
     for part, up in ((whole >> 58, 58), ((whole >> 29) & mask, 29), (whole & mask, 0)):
-        exact = np.ldexp(np.multiply.outer(single, part.astype(np.float64)), exponent + up)
-        wrapped = np.fmod(np.floor(exact), 2.0**64)  # exact, and so is moving it into the range of int64
+        product = np.multiply.outer(single, part.astype(np.float64))
+        exact = np.ldexp(product, exponent + up)
+        floored = np.where((exact == 0) & (product < 0), -1.0, np.floor(exact))  # also where it underflows
+        wrapped = np.fmod(floored, 2.0**64)  # exact, and so is moving it into the range of int64
         wrapped = np.where(wrapped >= 2.0**63, wrapped - 2.0**64, wrapped)
         out += np.where(wrapped < -(2.0**63), wrapped + 2.0**64, wrapped).astype(np.int64)
     return out
@@ -242,6 +268,12 @@ def _inner_for_rows(clip: Clip, centre: FloatArray, *, steps: float) -> float:
     inner = inner_radius(size=centre.size, radius=clip.radius, exponent=clip.exponent, steps=steps)
     inner -= 2.0**-48 * span + 2.0**-_F_BITS * reach + math.ldexp(1.0, clip.exponent)
     return max(inner, 0.0) if span < math.ldexp(1.0, 50 + clip.exponent) else 0.0
+
+
+def _coarse_exponent(clip: Clip, centre: FloatArray) -> int:
+    """The finest grid, not finer than the clip's, on which single precision can round what is clipped."""
+    span = clip.radius + float(np.linalg.norm(centre)) * (1 + 1e-9)
+    return max(clip.exponent, math.frexp(span / SPAN)[1])
 
 
 def _padded(rows: FloatArray, height: int, width: int) -> FloatArray:

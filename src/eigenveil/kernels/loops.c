@@ -1,6 +1,6 @@
 /* The inner loops over units. Plain IEEE arithmetic in a fixed order, compiled without contraction or
  * reassociation: what a row adds is a function of that row and the public arguments, to the bit, on any
- * machine, wherever the row stands. loops.py has the same functions in numpy, and a test compares bits. */
+ * machine, wherever the row stands. loops.py and *_loop.py have the same in numpy, and a test compares bits. */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,6 +9,42 @@
 #define ROUND 0x1.8p52 /* for |x| < 2^51 the bits of x + ROUND are those of ROUND plus the integer nearest to x */
 #define GROUP 32       /* rows handled together; a short last group is filled up with zero rows */
 #define SLAB 512       /* columns of the data handled together */
+#define FLOAT_ROUND 0x1.8p23f /* the same for floats below 2^22 */
+#define FLOAT_SLAB 64         /* columns whose products are added up as floats */
+#define FLOAT_ROWS 256        /* rows whose integers, below 2^22 each, are added up in 32 bits */
+
+/* Columns side by side: out[i][j] = columns[j][from + i], eight columns at a time over rows that stay in cache. */
+#define INTERLEAVE(name, type)                                                                      \
+    void name(const type *const *columns, size_t from, size_t n, size_t d, type *out)               \
+    {                                                                                               \
+        for (size_t i0 = 0; i0 < n; i0 += 128) {                                                    \
+            size_t i1 = i0 + 128 < n ? i0 + 128 : n, j = 0;                                         \
+            for (; j + 8 <= d; j += 8) {                                                            \
+                const type *a = columns[j] + from, *b = columns[j + 1] + from,                      \
+                           *c = columns[j + 2] + from, *e = columns[j + 3] + from,                  \
+                           *f = columns[j + 4] + from, *g = columns[j + 5] + from,                  \
+                           *h = columns[j + 6] + from, *k = columns[j + 7] + from;                  \
+                for (size_t i = i0; i < i1; i++) {                                                  \
+                    type *to = out + i * d + j;                                                     \
+                    to[0] = a[i], to[1] = b[i], to[2] = c[i], to[3] = e[i];                         \
+                    to[4] = f[i], to[5] = g[i], to[6] = h[i], to[7] = k[i];                         \
+                }                                                                                   \
+            }                                                                                       \
+            for (; j < d; j++)                                                                      \
+                for (size_t i = i0; i < i1; i++) out[i * d + j] = columns[j][from + i];             \
+        }                                                                                           \
+    }
+INTERLEAVE(interleave_double, double)
+INTERLEAVE(interleave_float, float)
+
+/* Ask for a GROUP of rows ahead of time, the columns r, r + GROUP, ... of them: spread over columns, rows are too many
+ * streams for the machine to foresee. */
+static inline void ask_for(const void *const *columns, size_t size, size_t i, size_t n, size_t d, size_t r)
+{
+    for (size_t k = r; i + GROUP <= n && k < d; k += GROUP)
+        for (size_t byte = 0; byte < GROUP * size; byte += 64)
+            __builtin_prefetch((const char *)columns[k] + i * size + byte, 0, 2);
+}
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #pragma GCC push_options
@@ -39,31 +75,8 @@
 #include "loops_body.h"
 #undef NAME
 
-/* Columns side by side: out[i][j] = columns[j][i], eight columns at a time over rows that stay in cache. */
-#define INTERLEAVE(name, type)                                                                      \
-    void name(const type *const *columns, size_t n, size_t d, type *out)                            \
-    {                                                                                               \
-        for (size_t i0 = 0; i0 < n; i0 += 128) {                                                    \
-            size_t i1 = i0 + 128 < n ? i0 + 128 : n, j = 0;                                         \
-            for (; j + 8 <= d; j += 8) {                                                            \
-                const type *a = columns[j], *b = columns[j + 1], *c = columns[j + 2],               \
-                           *e = columns[j + 3], *f = columns[j + 4], *g = columns[j + 5],           \
-                           *h = columns[j + 6], *k = columns[j + 7];                                \
-                for (size_t i = i0; i < i1; i++) {                                                  \
-                    type *to = out + i * d + j;                                                     \
-                    to[0] = a[i], to[1] = b[i], to[2] = c[i], to[3] = e[i];                         \
-                    to[4] = f[i], to[5] = g[i], to[6] = h[i], to[7] = k[i];                         \
-                }                                                                                   \
-            }                                                                                       \
-            for (; j < d; j++)                                                                      \
-                for (size_t i = i0; i < i1; i++) out[i * d + j] = columns[j][i];                    \
-        }                                                                                           \
-    }
-INTERLEAVE(interleave_double, double)
-INTERLEAVE(interleave_float, float)
-
 /* Must equal _VERSION in loops.py; raise both when a signature here changes. */
-int loops_version(void) { return 1; }
+int loops_version(void) { return 2; }
 
 /* Which of the three the machine can run best: 2 wide, 1 middle, 0 plain. */
 int best_variant(void)

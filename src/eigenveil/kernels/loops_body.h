@@ -6,25 +6,20 @@ typedef int64_t NAME(ivec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
 #define VEC NAME(vec)
 #define IVEC NAME(ivec)
 
-/* Copy rows into doubles, less the shift; rows past the end become zero. */
-INLINE void NAME(load)(const void *X, int single, size_t i, size_t n, size_t d, const double *shift, size_t rows,
-                       double *x)
+/* Copy rows, or columns side by side, into doubles, less the shift; rows past the end become zero. */
+INLINE void NAME(load)(const void *X, const double *const *columns, int single, size_t i, size_t n, size_t d,
+                       const double *shift, size_t rows, double *x)
 {
-    for (size_t r = 0; r < rows; r++) {
-        double *to = x + r * d;
-        if (i + r >= n) {
-            memset(to, 0, d * sizeof *to);
-            continue;
-        }
-        if (single) {
-            const float *from = (const float *)X + (i + r) * d;
-            for (size_t k = 0; k < d; k++) to[k] = (double)from[k];
-        } else {
-            memcpy(to, (const double *)X + (i + r) * d, d * sizeof *to);
-        }
-        if (shift)
-            for (size_t k = 0; k < d; k++) to[k] -= shift[k];
-    }
+    size_t there = i >= n ? 0 : n - i < rows ? n - i : rows;
+    if (columns)
+        interleave_double(columns, i, there, d, x);
+    else if (single)
+        for (size_t e = 0; e < there * d; e++) x[e] = (double)((const float *)X + i * d)[e];
+    else
+        memcpy(x, (const double *)X + i * d, there * d * sizeof *x);
+    memset(x + there * d, 0, (rows - there) * d * sizeof *x);
+    for (size_t r = 0; shift && r < there; r++)
+        for (size_t k = 0; k < d; k++) x[r * d + k] -= shift[k];
 }
 
 /* Squared norm: eight interleaved sums, added in order. */
@@ -37,6 +32,24 @@ INLINE double NAME(square)(const double *x, size_t d)
     for (int l = 0; k < d; k++, l++) lane[l] += x[k] * x[k];
     for (int l = 0; l < 8; l++) total += lane[l];
     return total;
+}
+
+/* Of ||x y^T - C||^2, with y and t = C^T x one after the other: the part s yy, and all of it. */
+INLINE double NAME(residual)(double s, const double *y, size_t m, double cc, double *whole)
+{
+    double yy = 0, cross = 0;
+    for (size_t j = 0; j < m; j++) {
+        yy += y[j] * y[j];
+        cross += y[j] * y[m + j];
+    }
+    *whole = s * yy;
+    return (*whole - 2 * cross) + cc;
+}
+
+/* An upper bound of the norm; `margin` bounds the error of the squared norm. */
+INLINE double NAME(upper)(double exact, double margin)
+{
+    return sqrt((exact > 0 ? exact : 0) + margin) * (1 + 0x1p-50);
 }
 
 /* out += x[:, from:to] B[from:to] for ROWS rows; each entry goes on being summed over k in order. */
@@ -89,7 +102,7 @@ void NAME(row_product)(const void *X, int single, size_t n, size_t d, const doub
 {
     double *x = work, *tile = work + GROUP * d;
     for (size_t i = 0; i < n; i += GROUP) {
-        NAME(load)(X, single, i, n, d, shift, GROUP, x);
+        NAME(load)(X, NULL, single, i, n, d, shift, GROUP, x);
         NAME(product)(x, d, B, cols, tile);
         size_t rows = n - i < GROUP ? n - i : GROUP;
         memcpy(out + i * cols, tile, rows * cols * sizeof *out);
@@ -116,39 +129,36 @@ INLINE void NAME(add_rounded)(const double *x, size_t d, const double *y, size_t
 }
 
 /* One pass over rows x with A = x x^T: norms of A W - C, and clipped sums on integer grids.
+ * Rows lie one after the other in X or, if columns are given, spread over d columns.
  *
  * B = [W, C, 0] is d x cols with m columns each; cc >= ||C||^2; error: relative error bound of the squared norm.
  * For each radius: inner radius, 1/grid, the sum S (d x mp) of round(c x y^T / grid) and the sum F of round(c f_scale),
  * c = min(1, inner / norm), over good rows that are not skipped. The caller takes C F off at the end.
  * norms: upper bounds, infinite for rows that are bad or skipped. S is offset by the bits of ROUND for every row,
  * the zero rows that fill up the last group included; the caller takes them off too. */
-void NAME(rows_survey)(const void *X, int single, size_t n, size_t d, const double *shift, const uint8_t *skip,
-                       const double *B, size_t m, size_t cols, double cc, double error, size_t radii,
-                       const double *inner, const double *per_grid, double f_scale, size_t mp, uint64_t *S, int64_t *F,
-                       double *norms, double *work)
+void NAME(rows_survey)(const void *X, const double *const *columns, int single, size_t n, size_t d, const double *shift,
+                       const uint8_t *skip, const double *B, size_t m, size_t cols, double cc, double error,
+                       size_t radii, const double *inner, const double *per_grid, double f_scale, size_t mp,
+                       uint64_t *S, int64_t *F, double *norms, double *work)
 {
     double *copy = work, *yt = copy + GROUP * d, *cy = yt + GROUP * cols;
     for (size_t i = 0; i < n; i += GROUP) {
         double norm[GROUP];
         const double *x = copy;
-        if (single || shift || i + GROUP > n)
-            NAME(load)(X, single, i, n, d, shift, GROUP, copy);
+        if (single || columns || shift || i + GROUP > n)
+            NAME(load)(X, columns, single, i, n, d, shift, GROUP, copy);
         else
             x = (const double *)X + i * d; /* as it stands: read while it is multiplied */
         NAME(product)(x, d, B, cols, yt);
         for (size_t r = 0; r < GROUP; r++) {
-            const double *y = yt + r * cols, *t = y + m;
-            double s = NAME(square)(x + r * d, d), yy = 0, cross = 0;
-            for (size_t j = 0; j < m; j++) {
-                yy += y[j] * y[j];
-                cross += y[j] * t[j];
-            }
-            double whole = s * yy, exact = (whole - 2 * cross) + cc;
-            norm[r] = sqrt((exact > 0 ? exact : 0) + error * (whole + cc)) * (1 + 0x1p-50);
+            if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
+            double whole, s = NAME(square)(x + r * d, d);
+            double exact = NAME(residual)(s, yt + r * cols, m, cc, &whole);
+            norm[r] = NAME(upper)(exact, error * (whole + cc));
             if (i + r >= n || (skip && skip[i + r]) || !isfinite(s) || !isfinite(norm[r])) {
                 norm[r] = INFINITY;
                 if (!isfinite(s)) { /* nan times 0 is not 0: such a row must be blanked out */
-                    if (x != copy) NAME(load)(X, single, i, n, d, shift, GROUP, copy);
+                    if (x != copy) NAME(load)(X, columns, single, i, n, d, shift, GROUP, copy);
                     x = copy;
                     memset(copy + r * d, 0, d * sizeof *copy);
                 }
@@ -195,7 +205,7 @@ void NAME(csr_survey)(const double *data, const int32_t *indices, const int64_t 
         }
         double whole = (xx + mm) * yy, exact = (((xx - 2 * xm) + mm) * yy - 2 * cross) + cc;
         double margin = error * (double)(indptr[i + 1] - indptr[i] + (int64_t)m + 64) * (whole + cc);
-        norms[i] = sqrt((exact > 0 ? exact : 0) + margin) * (1 + 0x1p-50);
+        norms[i] = NAME(upper)(exact, margin);
         if ((skip && skip[i]) || !isfinite(xx) || !isfinite(norms[i])) {
             norms[i] = INFINITY;
             continue;
@@ -225,13 +235,15 @@ void NAME(outer_means)(const void *X, int single, size_t d, const double *shift,
         for (size_t i = (size_t)offsets[u]; i < (size_t)offsets[u + 1]; i++) {
             if (bad[i]) continue;
             good++;
-            NAME(load)(X, single, i, i + 1, d, shift, 1, work);
+            NAME(load)(X, NULL, single, i, i + 1, d, shift, 1, work);
             for (size_t k = 0; k < d; k++)
                 for (size_t j = 0; j < m; j++) G[k * m + j] += work[k] * y[i * cols + j];
         }
         for (size_t e = 0; e < d * m; e++) G[e] = good ? G[e] / (double)good : NAN;
     }
 }
+
+#include "single_body.h"
 
 #undef INLINE
 #undef VEC

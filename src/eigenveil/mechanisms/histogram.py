@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 
-from eigenveil.mechanisms.veil import Veil
+from eigenveil.errors import InvalidInputError
+from eigenveil.mechanisms.exact_noise import laplace_integers
+from eigenveil.mechanisms.veil import Grant, Veil, grid_exponent
+from eigenveil.privacy.composition import composed
 from eigenveil.privacy.gaussian import check_delta, check_epsilon
 
 
@@ -57,6 +61,64 @@ def stability_histogram(
         draws=None,
         note="threshold; one draw per non-empty bin",
     )
+    return _named(bins, grant=grant, delta=delta)
+
+
+def stability_histograms(
+    columns: Sequence[Iterable[int]],
+    *,
+    epsilon: float,
+    delta: float,
+    slack: float,
+    total: tuple[float, float],
+    veil: Veil,
+    what: str = "histograms",
+) -> list[Mapping[int, float]]:
+    """One `stability_histogram` per column, each (epsilon, delta)-DP, charged together.
+
+    Parameters
+    ----------
+    columns : sequence of iterables of int
+        In each, the bin of every unit that has one.
+    epsilon, delta : float
+        What each histogram alone would cost.
+    slack : float
+        The delta that advanced composition may spend.
+    total : (float, float)
+        What all together may cost at most; refused if the theorem does not give that.
+
+    Formal guarantees
+    -----------------
+    Each histogram as in `stability_histogram`; all of them by basic or advanced composition, whichever costs
+    less (`privacy.composition`), in one entry of the ledger.
+    """
+    check_epsilon(epsilon), check_delta(delta)
+    cost = composed(epsilon, delta, times=len(columns), slack=slack)
+    if cost[0] > total[0] * (1 + 1e-12) or cost[1] > total[1] * (1 + 1e-12):
+        raise InvalidInputError(
+            f'"{what}": {len(columns)} histograms at ({epsilon:g}, {delta:g}) each come to ({cost[0]:g}, '
+            f"{cost[1]:g}) by composition, more than the ({total[0]:g}, {total[1]:g}) meant for them.",
+            hint="The split of the budget is proven for small epsilon only; use a smaller one.",
+        )
+    sensitivity = veil.relation.distance_between_sums(1.0)
+    scale = Fraction(sensitivity) / Fraction(epsilon)
+    exponent = grid_exponent(float(scale), sensitivity=sensitivity, size=1)
+    grant = Grant(veil, laplace_integers, scale, exponent, None)
+    veil.ledger.charge_approximate(
+        what,
+        epsilon=cost[0],
+        delta=cost[1],
+        sensitivity=sensitivity,
+        scale=grant.scale,
+        releases=len(columns),
+        draws=None,
+        note=f"({epsilon:.4g}, {delta:.4g}) each, composed; threshold; one draw per non-empty bin",
+    )
+    return [_named(bins, grant=grant, delta=delta) for bins in columns]
+
+
+def _named(bins: Iterable[int], *, grant: Grant, delta: float) -> Mapping[int, float]:
+    """The noisy counts above the threshold, by a grant already paid for."""
     threshold = stability_threshold(grant.scale, delta) + math.ldexp(1.0, grant.exponent)
     counts = sorted(Counter(bins).items())
     noisy = grant.release(grant.on_grid([count for _, count in counts]))

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from eigenveil.engines import (
     BlockPopulation,
+    Coins,
+    DisjointPlan,
     FullPlan,
     LocalEngine,
     MatrixPopulation,
     Plan,
+    PoissonPlan,
     RangePlan,
     VectorPopulation,
 )
 from eigenveil.engines.population import FloatArray
-from eigenveil.errors import InvalidInputError
+from eigenveil.errors import InvalidInputError, NotDisjointError
+from eigenveil.kernels.loops import BoolArray
+from eigenveil.mechanisms.byte_source import SeededBytes
+from eigenveil.mechanisms.exact_noise import gaussian_integers
 from eigenveil.mechanisms.veil import Veil
 from eigenveil.operators import Operator
+from eigenveil.operators.picking import pick
 from eigenveil.privacy.budget import Budget
 from eigenveil.privacy.relation import Relation
 
@@ -39,6 +47,8 @@ class Units:
         Which units are meant.
     engine : LocalEngine
         Who does the sums.
+    removed : array of shape (d, i), optional
+        Orthonormal directions that were taken off; `projected` sets it.
 
     Examples
     --------
@@ -55,6 +65,7 @@ class Units:
     budget: Budget
     plan: Plan = field(default_factory=FullPlan)
     engine: LocalEngine = field(default_factory=LocalEngine)
+    removed: FloatArray | None = None
 
     @property
     def d(self) -> int:
@@ -79,7 +90,22 @@ class Units:
 
     def projected(self, removed: FloatArray) -> Units:
         """The units P A_i P, P = I - removed removed^T; `removed` (d, i) has orthonormal columns."""
-        return replace(self, operator=self.operator.projected(removed)) if removed.shape[1] else self
+        if not removed.shape[1]:
+            return self
+        both = removed if self.removed is None else np.concatenate([self.removed, removed], axis=1)
+        return replace(self, operator=self.operator.projected(removed), removed=both)
+
+    def damped(self, directions: FloatArray, factor: float) -> Units:
+        """The units M A_i M, M = I - (1 - factor) D D^T, D orthonormal: what lies along the directions shrinks."""
+        return replace(self, operator=self.operator.projected(directions * np.sqrt(1 - factor)))
+
+    def inside(self, vectors: FloatArray) -> FloatArray:
+        """P v for a vector, or for every column: what lies in the directions taken off is dropped."""
+        out = np.array(vectors, dtype=np.float64)
+        if self.removed is not None:
+            for _ in range(2):  # once more for what rounding left
+                out -= self.removed @ (self.removed.T @ out)
+        return out
 
     def by_position(self) -> Units:
         """The same, in the order of the data: parts are then ranges of places, as the paper's batches are."""
@@ -87,6 +113,10 @@ class Units:
             raise InvalidInputError(
                 "parts by position need relation='replace': a removed unit would move all that follow it.",
                 hint="Pass relation='replace', under which the number of units is public, or use parts by coin.",
+            )
+        if not isinstance(self.plan, FullPlan):
+            raise InvalidInputError(
+                "a part by coin has no places of its own; take places before anything is split."
             )
         return replace(self, plan=RangePlan(0, self.vectors().slots()))
 
@@ -102,8 +132,70 @@ class Units:
             for index, ledger in enumerate(ledgers)
         )
 
+    def batches(self, parts: int) -> tuple[Units, ...]:
+        """Disjoint parts under one charge: their sums, one after the other, are one release.
+
+        A unit is in one part only, so the sums of all parts together move by no more than one of them can, also
+        where a part is asked what earlier answers suggest. Pay once, for the sensitivity of one.
+        """
+        split = self.plan.split(parts, self.veil.fresh_key())
+        if self.veil.relation.part_must_survive not in split.stable_under:
+            raise NotDisjointError(
+                f"these parts do not survive the {self.veil.relation.part_must_survive} of a unit."
+            )
+        split.assert_disjoint()
+        return tuple(replace(self, plan=split.part(index)) for index in range(parts))
+
+    def sampled(self, rate: float) -> Iterator[Units]:
+        """A fresh Poisson sample of these units every round, without end."""
+        coins, round_ = Coins(self.veil.fresh_key()), 0
+        while True:
+            yield replace(self, plan=Both(self.plan, PoissonPlan(rate, round_, coins)))
+            round_ += 1
+
+    def singly(self) -> Iterator[Callable[[FloatArray], FloatArray]]:
+        """One unit after the other, in the order of the data: each as the function W -> A_i W."""
+        start = 0
+        for chunk in self.operator.chunks():
+            units = self.operator.units(chunk)
+            skip = self.plan.skip(start, units)
+            start += units
+            for index in range(units):
+                if skip is None or not skip[index]:
+                    yield self._product(chunk, index, units)
+
+    def _product(self, chunk: object, index: int, units: int) -> Callable[[FloatArray], FloatArray]:
+        only = pick(chunk, np.arange(units) == index)
+
+        def product(W: FloatArray) -> FloatArray:
+            products = self.operator.products(chunk if only is None else only, W)
+            own: FloatArray = products[index if only is None else 0]
+            return own
+
+        return product
+
     def random_start(self, columns: int) -> FloatArray:
-        """A random d x columns matrix with orthonormal columns: it depends on no data, so numpy may draw it."""
-        rng = np.random.default_rng(int.from_bytes(self.veil.fresh_key(), "little"))
-        Q: FloatArray = np.linalg.qr(rng.standard_normal((self.d, columns)))[0]
+        """A random d x columns matrix with orthonormal columns in the image of P; it depends on no data."""
+        stream = SeededBytes(int.from_bytes(self.veil.fresh_key(), "little"))
+        Z = gaussian_integers(1 << 24, self.d * columns, stream).reshape(self.d, columns) / 2.0**24
+        Q: FloatArray = np.linalg.qr(self.inside(Z))[0]
         return Q
+
+
+@dataclass(frozen=True)
+class Both:
+    """The units that two plans let in."""
+
+    first: Plan
+    second: Plan
+
+    def skip(self, start: int, units: int) -> BoolArray | None:
+        """All that either leaves out are left out."""
+        one, other = self.first.skip(start, units), self.second.skip(start, units)
+        if one is None or other is None:
+            return other if one is None else one
+        return one | other
+
+    def split(self, parts: int, key: bytes) -> DisjointPlan:
+        """Parts by each unit's own coin."""
+        return DisjointPlan(parts, Coins(key), within=self)

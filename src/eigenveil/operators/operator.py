@@ -45,7 +45,10 @@ class Operator(Protocol):
         """The operator with `shift` taken off every row; refused where units have no rows."""
 
     def projected(self, removed: FloatArray) -> Operator:
-        """The operator of P A_i P, P = I - removed removed^T; `removed` has orthonormal columns."""
+        """The operator of P A_i P, P = I - removed removed^T; `removed` has orthogonal columns.
+
+        Of length 1, they are projected away; if shorter, what lies along them is damped.
+        """
 
 
 class Prepared:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from eigenveil.kernels import interleave
+from eigenveil.kernels import Columns
 from eigenveil.sources.columns import choose_names, find_unit, refuse_types
 from eigenveil.sources.source import IntArray
 
@@ -50,17 +50,26 @@ def block_type(schema: pa.Schema, chosen: Sequence[int]) -> np.dtype[Any]:
 def to_floats(table: pa.Table | pa.RecordBatch, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """All columns of a table or batch as one C-contiguous array; nulls become nan."""
     batches = table.to_batches() if isinstance(table, pa.Table) else [table]
-    parts = [part for batch in batches for part in float_blocks(batch, dtype, max(1, batch.num_rows))]
+    parts = [np.asarray(to_columns(batch, dtype)) for batch in batches]
     if not parts:
         return np.empty((0, table.num_columns), dtype=dtype)
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def float_blocks(batch: pa.RecordBatch, dtype: np.dtype[Any], height: int) -> Iterator[npt.NDArray[Any]]:
-    """The same in blocks of at most `height` rows."""
+def to_columns(batch: pa.RecordBatch, dtype: np.dtype[Any]) -> Columns:
+    """The same as columns, which stay where they are if they are floats of this type without nulls."""
+    return Columns([_floats(column, dtype) for column in batch.columns])
+
+
+def _floats(column: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """A column of numbers as floats; nulls become nan. Arrow's own `to_numpy` would load pandas first."""
     kind = pa.from_numpy_dtype(dtype)
-    columns = [column if column.type == kind else column.cast(kind, safe=False) for column in batch.columns]
-    return interleave([column.to_numpy(zero_copy_only=False) for column in columns], height)
+    plain = column if column.type == kind else column.cast(kind, safe=False)
+    if plain.null_count:
+        plain = plain.fill_null(float("nan"))
+    if not len(plain):
+        return np.empty(0, dtype=dtype)
+    return np.frombuffer(plain.buffers()[1], dtype=dtype, count=len(plain), offset=plain.offset * dtype.itemsize)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

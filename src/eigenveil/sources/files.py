@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eigenveil.sources import numpy_files
-from eigenveil.sources.arrow import block_type, choose_fields, float_blocks
+from eigenveil.sources.arrow import block_type, choose_fields, to_columns
 from eigenveil.sources.paths import find, is_path
 from eigenveil.sources.people_on_disk import PeopleOnDisk
 from eigenveil.sources.scans import Scan, scan_csv, scan_dataset, scan_feather, scan_parquet
@@ -74,5 +74,11 @@ class FilesSource:
         """The rows of one file after the other."""
         height = rows_per_block(self.n_columns * self.dtype.itemsize)
         for batch in self.scan.batches(self.columns, height):
-            yield from map(Block, float_blocks(batch, self.dtype, height))
-            del batch  # before the next is decoded
+            rows = to_columns(batch, self.dtype)
+            last = (len(rows) - 1) // height * height
+            for start in range(0, last, height):
+                yield Block(rows[start : start + height])
+            if len(rows):  # a copy: who holds it while the next batch is decoded does not hold this one
+                block = Block(np.asarray(rows[last:]))
+                del batch, rows
+                yield block

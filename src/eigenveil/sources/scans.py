@@ -21,7 +21,7 @@ _HEAD = 2000
 """Rows at the head of a CSV file by which its columns are judged."""
 
 _SMALL_GROUP = 100 << 20
-_DECODED = 8 << 20
+_DECODED = 20 << 20
 """Bytes of a row group that is decoded as a whole, and of the columns that are decoded at the same time."""
 
 READ_ERRORS = (pa.ArrowException, OSError, ValueError, KeyError)

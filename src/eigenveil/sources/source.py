@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-Values: TypeAlias = "npt.NDArray[Any] | sparse.csr_array[Any, Any]"
+from eigenveil.kernels import Columns
+
+Values: TypeAlias = "npt.NDArray[Any] | sparse.csr_array[Any, Any] | Columns"
 IntArray = npt.NDArray[np.int64]
 
 BLOCK_BYTES = 4 << 20
@@ -23,8 +25,9 @@ class Block:
 
     Parameters
     ----------
-    values : ndarray or csr_array of shape (rows, n_columns)
-        float64 or float32. An ndarray is C-contiguous; a csr_array has sorted indices and no duplicates.
+    values : ndarray, csr_array or Columns of shape (rows, n_columns)
+        float64 or float32. An ndarray is C-contiguous; a csr_array has sorted indices and no duplicates; Columns
+        become an ndarray by `np.asarray`.
     offsets : int64 array, optional
         Only from people: rows ``offsets[u]:offsets[u + 1]`` are those of person u.
 

@@ -1,0 +1,173 @@
+"""One pass over dense rows: norms of x (W^T x)^T - C, and clipped sums as integers."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import math
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from eigenveil.kernels import loops
+from eigenveil.kernels.columns import Columns, places
+from eigenveil.kernels.loops import GROUP, LANES, BoolArray, FloatArray, IntArray, Rows
+
+_ROUND = np.float64(1.5 * 2.0**52)
+_ROUND_BITS = _ROUND.view(np.int64)
+
+
+class Loop:
+    """What loops over rows have in common: public numbers, and integer sums that forks start anew.
+
+    Parameters
+    ----------
+    W, C : arrays of shape (d, m)
+    inner, exponents : sequences
+        For every radius: what a norm is shortened to, and the grid 2^exponent.
+    f_scale : float
+        How finely the factors c are counted.
+    shift : array of shape (d,), optional
+        Taken off every row first.
+    lanes : int
+        Columns are padded to a multiple of this.
+    """
+
+    def __init__(
+        self,
+        W: FloatArray,
+        C: FloatArray,
+        *,
+        inner: Sequence[float],
+        exponents: Sequence[int],
+        f_scale: float,
+        shift: FloatArray | None = None,
+        lanes: int = LANES,
+    ) -> None:
+        self.d, self.m = C.shape
+        self.shift = None if shift is None else np.ascontiguousarray(shift, dtype=np.float64)
+        self.both = loops.padded_columns(np.concatenate([W, C], axis=1), lanes)
+        self.mp = loops.padded(self.m, lanes)
+        self.inner = np.array(inner, dtype=np.float64)
+        self.per_grid = np.ldexp(1.0, -np.array(exponents, dtype=np.int64))
+        self.f_scale = float(f_scale)
+        self.cc = upper_square(C)
+        self._start()
+
+    def _start(self) -> None:
+        self._sums = np.zeros((self.inner.size, self.d, self.mp), dtype=np.int64)
+        self.f_sums = np.zeros(self.inner.size, dtype=np.int64)
+        self._totals: tuple[IntArray, ...] = (self._sums, self.f_sums)
+
+    def fork(self) -> Self:
+        """The same loop with sums of its own, for another thread."""
+        twin = copy.copy(self)
+        twin._start()
+        return twin
+
+    def merge(self, other: Self) -> None:
+        """Add the sums of another loop."""
+        for mine, more in zip(self._totals, other._totals, strict=True):
+            np.add(mine, more, out=mine)
+
+    @property
+    def sums(self) -> list[IntArray]:
+        """For every radius the sum so far: an integer array of shape (d, m)."""
+        return [total[:, : self.m] for total in self._sums]
+
+
+class RowLoop(Loop):
+    """One pass over rows x: norms of x (W^T x)^T - C, and a sum of its clipped, rounded multiples per radius.
+
+    `sums` is the sum of the integers nearest to c x y^T / 2^exponent, c = min(1, inner/norm), over good rows, and
+    `f_sums` that of round(c f_scale): the whole is sums - f_sums C/(f_scale 2^exponent).
+    """
+
+    def _start(self) -> None:
+        super()._start()
+        self._offsets = np.zeros(1, dtype=np.int64)
+        self._totals = (*self._totals, self._offsets)
+        self._work = np.empty(GROUP * (self.d + self.both.shape[1] + self.mp))
+
+    def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
+        """Add a block of rows; returns their norms.
+
+        Norms are not below the true norms of the computed tensors, and infinite for rows that are bad or skipped.
+        """
+        single = chunk.dtype == np.float32
+        if isinstance(chunk, Columns) and (single or not loops.compiled()):
+            chunk = np.asarray(chunk)
+        norms = np.empty(len(chunk))
+        if not loops.compiled():
+            self._add_in_numpy(loops.shifted(np.asarray(chunk), self.shift), skip, norms)
+        else:
+            flags = None if skip is None else skip.astype(np.uint8)
+            head = (*places(chunk), ctypes.c_int(single), norms.size, self.d, self.shift, flags)
+            public = (self.both, self.m, self.both.shape[1], self.cc, norm_error(self.d, self.m))
+            radii = (self.inner.size, self.inner, self.per_grid, self.f_scale, self.mp, self._sums, self.f_sums)
+            loops.call("rows_survey", *head, *public, *radii, norms, self._work)
+            self._offsets += -(-norms.size // GROUP) * GROUP
+        return norms
+
+    @property
+    def sums(self) -> list[IntArray]:
+        """For every radius the sum so far: an integer array of shape (d, m)."""
+        offset = np.uint64(int(_ROUND_BITS) * int(self._offsets[0]) % (1 << 64))
+        return [(total.view(np.uint64) - offset).view(np.int64)[:, : self.m] for total in self._sums]
+
+    def _add_in_numpy(self, x: FloatArray, skip: BoolArray | None, norms: FloatArray) -> None:
+        """The numpy twin of the compiled loop: the same operations in the same order."""
+        m = self.m
+        with np.errstate(all="ignore"):
+            yt = loops.row_product(x, self.both)
+            s = loops.squared_row_norms(x)
+            exact, whole = residuals(s, yt, m, self.cc)
+            norms[:] = upper(exact, norm_error(self.d, m) * (whole + self.cc))
+            bad = ~np.isfinite(s) | ~np.isfinite(norms)
+            if skip is not None:
+                bad |= skip
+            norms[bad] = np.inf
+            x = np.where(bad[:, None], 0.0, x)
+            for q, (inner, per_grid) in enumerate(zip(self.inner, self.per_grid, strict=True)):
+                f = np.where(norms <= inner, 1.0, inner / norms)
+                self.f_sums[q] += int(np.rint(f * self.f_scale).sum())
+                cy = np.where((f > 0)[:, None], yt[:, :m] * f[:, None] * per_grid, 0.0)
+                for i in range(len(x)):
+                    self._sums[q, :, :m] += rounded(cy[i] * x[i][:, None])
+
+
+def rounded(values: FloatArray) -> IntArray:
+    """The integers nearest to values below 2^51, by the same addition as in C."""
+    return (values + _ROUND).view(np.int64) - _ROUND_BITS
+
+
+def residuals(s: FloatArray, yt: FloatArray, m: int, cc: float) -> tuple[FloatArray, FloatArray]:
+    """Of ||x y^T - C||^2, with y and t = C^T x side by side: all of it as computed, and its part s yy."""
+    yy, cross = np.zeros(len(s)), np.zeros(len(s))
+    for j in range(m):
+        yy += yt[:, j] * yt[:, j]
+        cross += yt[:, j] * yt[:, m + j]
+    whole = s * yy
+    return whole - 2 * cross + cc, whole
+
+
+def upper(exact: FloatArray, margin: FloatArray) -> FloatArray:
+    """Upper bounds of norms; `margin` bounds the errors of the squared norms."""
+    bounds: FloatArray = np.sqrt(np.maximum(exact, 0) + margin) * (1 + 2.0**-50)
+    return bounds
+
+
+def upper_square(C: FloatArray) -> float:
+    """A number not below ||C||^2, and above it by a relative 1e-15 or so."""
+    return math.fsum(np.ravel(C * C)) * (1 + 2.0**-50)
+
+
+def norm_error(d: int, m: int) -> float:
+    """Relative error bound of the squared norms of `RowLoop`.
+
+    With y as computed, ||x y^T - C||^2 = s yy - 2 y.t + ||C||^2, where s, yy and t = C^T x are sums of at most d,
+    m and d products: each is off by at most (d + m + 16) 2^-53 times the sum of its absolute terms, and those are
+    at most s yy + ||C||^2 in all (Cauchy-Schwarz). Twice that, and some, is the bound.
+    """
+    return (d + m + 32) * 2.0**-50

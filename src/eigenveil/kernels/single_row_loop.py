@@ -1,0 +1,137 @@
+"""The pass over rows of float32: products and rounding in single precision, twice as fast."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from eigenveil.kernels import loops
+from eigenveil.kernels.columns import Columns, places
+from eigenveil.kernels.loops import GROUP, BoolArray, FloatArray, Rows
+from eigenveil.kernels.row_loop import Loop, norm_error, residuals, upper
+
+SPAN = 2.0**22 - 2.0**12
+"""What (inner + ||C||)/2^exponent may be at most: rounding by adding 1.5 2^23 needs numbers below 2^22."""
+
+_LANES, _SLAB = 16, 64
+_ROUND = np.float32(1.5 * 2.0**23)
+_SHORTEST, _LONGEST = 2.0**-90, 2.0**80
+SingleArray = npt.NDArray[np.float32]
+
+
+class SingleRowLoop(Loop):
+    """As `RowLoop`, for rows of float32, which remain so: with a shift, x is float32(x - shift).
+
+    y = W^T x and t = C^T x are summed in float32 over 64 columns at a time, and these sums in float64. A row gets
+    y and t in float64, as from `RowLoop`, where its squared norm s is not within 2^-90 to 2^80, or where the error
+    bound is above 1/128 of the squared norm of x y^T - C, as near the centre. Then c y/2^exponent becomes float32,
+    and so does its product with x.
+
+    Needed of the arguments: `fits(W, C)`, exponents of at least -100, (inner + ||C||)/2^exponent <= `SPAN`.
+
+    Formal guarantees
+    -----------------
+    *Norms are upper bounds.* An entry of t is a sum of products each of which meets at most 64 roundings to
+    float32 and then some to float64, so it is off by at most (2^-18 + 2^-35) sum_k |C_kj x_k|; over all j, with
+    weights y_j and doubled, that is (2^-18 + 2^-35) (s yy + ||C||^2) by Cauchy-Schwarz. Underflow adds less than
+    2^-30 (s yy + ||C||^2): none if C is 0, and else products are off by 2^-150 each, in all by 2^-149 sqrt(m) d
+    ||y|| <= 2^-125 ||y||, while s yy + ||C||^2 >= 2 sqrt(s) ||C|| ||y|| >= 2^-94 ||y||; entries of C are off by
+    2^-150 each, in all by 2^-149 sqrt(d m s yy) <= 2^-75 sqrt(s yy) ||C||. Nothing overflows: |y_j|, |t_j| < 2^81.
+    `single_error` is above the sum of all this and `norm_error`.
+
+    *Rounding.* The integer for v = c x_k y_j/2^exponent lies within 1/2 + 2^-22.9 |v| + 2^-21 of it. First
+    c y/2^exponent is off by 2^-24 of itself or, where it underflows, by 2^-150, which |x_k| < 2^128 multiplies;
+    then the product by another 2^-24 or 2^-150; it is rounded to the nearest integer, as |v| <= SPAN because
+    ||c x y^T|| <= inner + ||C||. c y_j/2^exponent does not overflow: where ||x|| < 2^-45 it is below 2^-5 2^100,
+    elsewhere at most SPAN/max_k |x_k| <= 2^22 2^45 sqrt(d).
+
+    *Sums* of 256 integers below 2^22 fit into 32 bits.
+    """
+
+    def __init__(
+        self,
+        W: FloatArray,
+        C: FloatArray,
+        *,
+        inner: Sequence[float],
+        exponents: Sequence[int],
+        f_scale: float,
+        shift: FloatArray | None = None,
+    ) -> None:
+        super().__init__(W, C, inner=inner, exponents=exponents, f_scale=f_scale, shift=shift, lanes=_LANES)
+        self.both_single = self.both.astype(np.float32)
+
+    def _start(self) -> None:
+        super()._start()
+        self._near = np.zeros(self._sums.shape, dtype=np.uint32)
+        self._work = np.empty(GROUP * (self.d + self.both.shape[1] + self.mp))
+
+    def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
+        """Add a block of float32 rows; returns their norms, as `RowLoop.add` does."""
+        norms = np.empty(len(chunk))
+        if not loops.compiled():
+            self._add_in_numpy(self._shifted(np.asarray(chunk)), skip, norms)
+        else:
+            flags = None if skip is None else skip.astype(np.uint8)
+            head = (*places(chunk), norms.size, self.d, self.shift, flags, self.both, self.both_single, self.m)
+            errors = (self.cc, norm_error(self.d, self.m), single_error(self.d, self.m))
+            radii = (self.inner.size, self.inner, self.per_grid, self.f_scale, self.mp)
+            totals = (self._near, self._sums, self.f_sums)
+            loops.call("float_survey", *head, self.both.shape[1], *errors, *radii, *totals, norms, self._work)
+        return norms
+
+    def _shifted(self, rows: SingleArray) -> SingleArray:
+        with np.errstate(all="ignore"):
+            return rows if self.shift is None else (rows.astype(np.float64) - self.shift).astype(np.float32)
+
+    def _add_in_numpy(self, x: SingleArray, skip: BoolArray | None, norms: FloatArray) -> None:
+        """The numpy twin of the compiled loop: the same operations in the same order."""
+        m = self.m
+        with np.errstate(all="ignore"):
+            yt = self._products(x)
+            s = loops.squared_row_norms(x.astype(np.float64))
+            exact, whole = residuals(s, yt, m, self.cc)
+            margin = single_error(self.d, m) * (whole + self.cc)
+            hard = ~((s >= _SHORTEST) & (s <= _LONGEST) & (margin <= exact * 2.0**-7))
+            yt[hard] = loops.row_product(x[hard], self.both)
+            exact, whole = residuals(s, yt, m, self.cc)
+            margin = np.where(hard, norm_error(self.d, m) * (whole + self.cc), margin)
+            norms[:] = upper(exact, margin)
+            bad = ~np.isfinite(s) | ~np.isfinite(norms)
+            if skip is not None:
+                bad |= skip
+            norms[bad] = np.inf
+            x = np.where(bad[:, None], np.float32(0), x)
+            for q, (inner, per_grid) in enumerate(zip(self.inner, self.per_grid, strict=True)):
+                f = np.where(norms <= inner, 1.0, inner / norms)
+                self.f_sums[q] += int(np.rint(f * self.f_scale).sum())
+                cy = np.where((f > 0)[:, None], yt[:, :m] * f[:, None] * per_grid, 0.0).astype(np.float32)
+                for i in range(len(x)):
+                    moved = (cy[i] * x[i][:, None] + _ROUND).view(np.int32) - _ROUND.view(np.int32)
+                    self._sums[q, :, :m] += moved
+
+    def _products(self, x: SingleArray) -> FloatArray:
+        out = np.zeros((len(x), self.both.shape[1]))
+        for start in range(0, self.d, _SLAB):
+            part = np.zeros(out.shape, dtype=np.float32)
+            with np.errstate(all="ignore"):
+                for k in range(start, min(start + _SLAB, self.d)):
+                    part += x[:, k, None] * self.both_single[k]
+            out += part
+        return out
+
+
+def single_error(d: int, m: int) -> float:
+    """Relative error bound of the squared norms of `SingleRowLoop`, where it computes in single precision."""
+    return 2.0**-18 * (1 + 2.0**-8) + norm_error(d, m)
+
+
+def fits(W: FloatArray, C: FloatArray) -> bool:
+    """Whether products with W and C stay within the range of single precision."""
+    d, m = C.shape
+    reach = float(np.linalg.norm(C))
+    centre = not C.any() or 2.0**-49 <= reach <= 2.0**39
+    return centre and float(np.linalg.norm(W)) <= 2.0**39 and d * math.sqrt(m) <= 2.0**24

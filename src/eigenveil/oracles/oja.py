@@ -1,0 +1,64 @@
+"""Oja's algorithm: one pass, one unit a step. Not private.
+
+Oja({A_t}, t = 1..m; P, eta):
+  1  w_0 <- P z/||P z||, z uniform on the sphere
+  2  for t = 1..m:
+  3     w <- P (w + eta_t A_t w), at length 1
+  4  return w
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenveil.mechanisms.units import Units
+from eigenveil.oracles.steps import Answer, Rates, printed_rate, rate_at, step
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oja:
+    """The non-private oracle that all others are measured against.
+
+    Parameters
+    ----------
+    learning_rates : callable or sequence, optional
+        eta_t for t = 1, 2, ...; 1/(1 + t) if left out.
+
+    Formal guarantees
+    -----------------
+    None: whatever it is run on, the ledger says "not private" from then on.
+
+    ==============================  =================================
+    edge case                       answer
+    ==============================  =================================
+    no units                        the random start
+    nan, inf, norm overflows        such a unit's step stands still
+    ==============================  =================================
+
+    Deviations from the paper
+    -------------------------
+    The printed form has no projection; as an oracle it needs the one of the paper's analysis (inputs P A_t P).
+
+    References
+    ----------
+    The paper, label algo-ojas; Oja 1982; Jain et al. 2016, arXiv 1602.06929.
+    """
+
+    learning_rates: Rates | None = None
+
+    def __call__(self, units: Units) -> Answer:
+        """The top direction of the units, not privately."""
+        units.veil.ledger.mark_not_private("Oja's algorithm adds no noise")
+        rates = printed_rate if self.learning_rates is None else self.learning_rates
+        # 1
+        w = units.random_start(1)
+        # 2
+        steps = 0
+        for steps, A in enumerate(units.singly(), start=1):
+            # 3
+            with np.errstate(over="ignore", invalid="ignore"):
+                w = step(units, w, A(w), rate_at(rates, steps))
+        # 4
+        return Answer(w[:, 0], {"steps": steps})

@@ -1,0 +1,138 @@
+"""BlackBoxPCA: the paper's meta-algorithm. Any oracle for one direction, private or not, makes k."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from eigenveil.engines import LocalEngine
+from eigenveil.errors import InvalidInputError
+from eigenveil.mechanisms import SeededBytes, Veil
+from eigenveil.mechanisms.units import Units
+from eigenveil.privacy import Budget, Ledger, Relation
+from eigenveil.subspace.deflation import Oracle, deflate, together
+from eigenveil.subspace.opening import as_operator, check_k, open_units
+from eigenveil.subspace.release import Release, signed
+
+
+def black_box_pca(
+    data: Any,
+    k: int,
+    oracle: Oracle | Sequence[Oracle],
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    relation: Relation | str = Relation.ADD_REMOVE,
+    aside: tuple[float, float] | None = None,
+    ledger: Ledger | None = None,
+    random_state: int | None = None,
+    engine: LocalEngine | None = None,
+) -> Release:
+    """Find k directions by deflation: see `subspace.deflation` for the steps.
+
+    Parameters
+    ----------
+    data : anything that holds rows, or what `samples` makes
+        The units.
+    k : int
+        How many directions.
+    oracle : callable, or one per component
+        ``oracle(units)`` gets `Units` that are already projected and its own disjoint part, and returns a vector.
+    epsilon, delta : float, optional
+        What an oracle call may cost. Left out: the oracle is taken as not private, and the release says so.
+    relation : {"add-remove", "replace"}
+        Parts are by coin under add-remove, by place under replace.
+    aside : (float, float), optional
+        The part of (epsilon, delta) for releases without Gaussian noise. If left out, what the oracle's own method
+        ``aside(epsilon, delta)`` says, if it has one, else nothing.
+    ledger : Ledger, optional
+        One to charge that other runs charge too.
+    random_state : int, optional
+        A seed, for tests and teaching: the ledger then says "not private".
+
+    Returns
+    -------
+    Release
+        Its diagnostics have one entry per component.
+
+    Formal guarantees
+    -----------------
+    With epsilon and delta: (epsilon, delta)-DP if the oracle learns about the units only through
+    ``units.veil``, for which its author vouches; the ledger says so. Parts are disjoint, so k components cost
+    what one costs.
+
+    Deviations from the paper
+    -------------------------
+    Under add-remove the parts are by each unit's own coin: by place a removed unit would move all others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def exact(units):
+    ...     total = sum(block.sum(axis=0) for block in units.matrices().tensors())
+    ...     return np.linalg.eigh(total)[1][:, -1]
+    >>> release = black_box_pca(np.random.default_rng(0).normal(size=(50, 4)), 2, exact)
+    >>> release.components.shape, release.private
+    ((2, 4), False)
+    """
+    named = Relation(relation)
+    if (epsilon is None) != (delta is None):
+        raise InvalidInputError("give both epsilon and delta, or neither for an oracle that is not private.")
+    if epsilon is None or delta is None:
+        units = _without_guarantee(data, relation=named, ledger=ledger, random_state=random_state, engine=engine)
+    else:
+        units = open_units(
+            data,
+            epsilon=epsilon,
+            delta=delta,
+            relation=named,
+            ledger=ledger,
+            random_state=random_state,
+            aside=_aside(oracle, epsilon, delta) if aside is None else aside,
+            engine=engine,
+        )
+        units.veil.ledger.declare(
+            "oracle", note="its author vouches that it learns of units only through the veil"
+        )
+    return run(units, k, oracle, algorithm="black-box PCA")
+
+
+def run(units: Units, k: int, oracle: Oracle | Sequence[Oracle], *, algorithm: str) -> Release:
+    """Deflation of open units as a release."""
+    check_k(k, units.d)
+    if units.veil.relation is Relation.REPLACE:
+        units.veil.ledger.declare("number of units", note="public under replace")
+        units = units.by_position()
+    components, told = deflate(units, k, oracle)
+    return Release(
+        algorithm=algorithm,
+        components=signed(components),
+        ledger=units.veil.ledger,
+        diagnostics=together(told),
+    )
+
+
+def _aside(oracle: Oracle | Sequence[Oracle], epsilon: float, delta: float) -> tuple[float, float]:
+    one = oracle[0] if isinstance(oracle, Sequence) else oracle
+    own = getattr(one, "aside", None)
+    return (0.0, 0.0) if own is None else own(epsilon, delta)
+
+
+def _without_guarantee(
+    data: Any,
+    *,
+    relation: Relation,
+    ledger: Ledger | None,
+    random_state: int | None,
+    engine: LocalEngine | None,
+) -> Units:
+    """Units whose ledger says from the start that there is no guarantee."""
+    budget = Budget.from_mu(1.0)
+    own = Ledger(budget, relation=relation) if ledger is None else ledger
+    own.mark_not_private("the oracle was run without epsilon and delta, as one that is not private")
+    return Units(
+        operator=as_operator(data),
+        veil=Veil(own, source=None if random_state is None else SeededBytes(random_state)),
+        budget=budget,
+        engine=LocalEngine() if engine is None else engine,
+    )

@@ -1,0 +1,158 @@
+"""What a clipped sum must know before it can be noised: how many units there are, and how large they may be.
+
+Bounds({A_i}, beta, n, q):
+  1  n_hat <- n if declared public, else a noisy count                            # 1 % of mu^2; free under replace
+  2  R <- beta^2 if declared public, else the smallest edge of the public grid that holds q n_hat units'
+          Frobenius norms ||A_i||_F, by a noisy binary search                     # 6 % of mu^2
+  3  return n_hat, R and what is left of mu
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.mechanisms import noisy_count, radius_search
+from eigenveil.mechanisms.private_mean import reachable_quantile
+from eigenveil.mechanisms.units import Units
+from eigenveil.operators import RowsOperator
+from eigenveil.privacy.budget import split_mu
+from eigenveil.privacy.relation import Relation
+
+COUNT_SHARE, RADIUS_SHARE = 0.01, 0.06
+"""Shares of mu^2 for the number of units and for the radius, where they are bought."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Public numbers about units: declared by the caller, or bought.
+
+    Parameters
+    ----------
+    radius : float
+        R, at which the Frobenius norm of every A_i is clipped: beta^2 in the paper's letters.
+    n_hat : float, optional
+        The number of units, at least 1; None where nobody asked for it.
+    n_noise : float
+        Standard deviation of the noise in `n_hat`.
+    mu : float
+        What is left of the budget.
+    """
+
+    radius: float
+    n_hat: float | None
+    n_noise: float
+    mu: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """What the caller states to be public, and how to buy the rest.
+
+    Parameters
+    ----------
+    beta : float, optional
+        Bound on the length of a row x. A_i = x x^T has Frobenius norm ||x||^2, so matrices are clipped at
+        beta^2. None: bought.
+    n : int, optional
+        Number of units. None: bought (under *replace* it is public anyway).
+    quantile : float in (0, 1)
+        Share of the units that a bought radius is to hold.
+    """
+
+    beta: float | None = None
+    n: int | None = None
+    quantile: float = 0.75
+
+    def __post_init__(self) -> None:
+        if self.beta is not None and not (_is_number(self.beta) and self.beta > 0 and 0 < self.radius < math.inf):
+            raise InvalidInputError(
+                f"beta must be a finite number above 0, got {self.beta!r}.",
+                hint="beta bounds the length of a row and must be known without the data; None buys it.",
+            )
+        if self.n is not None and not (isinstance(self.n, int) and not isinstance(self.n, bool) and self.n >= 1):
+            raise InvalidInputError(
+                f"n must be a whole number of at least 1, got {self.n!r}.",
+                hint="Only a number that is public anyway belongs here; None buys a noisy count.",
+            )
+        if not (_is_number(self.quantile) and 0 < self.quantile < 1):
+            raise InvalidInputError(f"quantile must lie strictly between 0 and 1, got {self.quantile!r}.")
+
+    @property
+    def radius(self) -> float:
+        """beta^2, at which matrices are clipped; nan if not declared."""
+        return math.nan if self.beta is None else float(self.beta) * float(self.beta)
+
+
+def buy_bounds(units: Units, declared: Declared, *, count: bool = True, by_rows: bool = False) -> Bounds:
+    """The radius, the number of units, and what is left.
+
+    Parameters
+    ----------
+    units : Units
+        Whose norms and number are asked for.
+    declared : Declared
+        What is public already; written to the ledger as declared.
+    count : bool
+        False: the number of units is not needed for anything but a search.
+    by_rows : bool
+        Where units are rows, search for ||x|| and square it, which costs d operations a row and not d^2. The
+        answer then lies on a grid twice as coarse.
+
+    Formal guarantees
+    -----------------
+    *Both relations.* At most one noisy count and one radius search in sequence, with the sensitivities proven
+    there: sqrt(1 %) mu and sqrt(6 %) mu. What is left is the mu that makes all three together mu-GDP. Under
+    *replace* the count is free and its share is left.
+
+    ==============================  ==================================================================
+    edge case                       answer
+    ==============================  ==================================================================
+    no units, few units             n_hat is 1 at least; the radius may be any edge
+    all units zero                  the smallest edge, 2^-128 (2^-256 by rows)
+    nan, inf, norm overflows        such a unit is in no count
+    beta**2 is 0 or overflows       refused (a public number)
+    ==============================  ==================================================================
+    """
+    search = declared.beta is None
+    ask = (count or search) and declared.n is None
+    paid = ask and units.veil.relation is not Relation.REPLACE
+    shares = [COUNT_SHARE * paid, RADIUS_SHARE * search]
+    mu_count, mu_radius, rest = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
+    # 1
+    n_hat = _number(units, declared, mu_count) if count or search else None
+    # 2
+    if declared.beta is not None:
+        radius = declared.radius
+        units.veil.ledger.declare(f"bound on rows, beta = {declared.beta:g}", note="declared by the caller")
+    else:
+        assert n_hat is not None
+        radius = _search(units, declared.quantile, n_hat, mu_radius, by_rows=by_rows)
+    # 3
+    return Bounds(radius=radius, n_hat=n_hat, n_noise=1 / mu_count if paid else 0.0, mu=rest)
+
+
+def _number(units: Units, declared: Declared, mu: float) -> float:
+    if declared.n is not None:
+        units.veil.ledger.declare(f"number of units, n = {declared.n}", note="declared by the caller")
+        return float(declared.n)
+    one_column = units.block(np.eye(units.d, 1))  # any population of these units counts them; this one is quick
+    return max(noisy_count(one_column, mu=mu, veil=units.veil), 1.0)
+
+
+def _search(units: Units, quantile: float, n_hat: float, mu: float, *, by_rows: bool) -> float:
+    rows = by_rows and isinstance(units.operator, RowsOperator)
+    population = units.vectors() if rows else units.matrices()
+    q = reachable_quantile(quantile, n_hat=n_hat, mu_radius=mu)
+    centre = np.zeros(population.shape)
+    found = radius_search(
+        population, centre=centre, target=q * n_hat, mu=mu, veil=units.veil, what="bound: radius"
+    )
+    return found**2 if rows else found
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

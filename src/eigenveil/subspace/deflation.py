@@ -1,0 +1,102 @@
+"""Deflation: k directions from an oracle for one, each taken off before the next is sought.
+
+Deflation({A_i}, k, oracle):
+  1  cut the units into k disjoint parts; P <- I
+  2  for i = 1..k:
+  3     u_i <- oracle on part i of the units P A P, put into Im(P) at length 1
+  4     P <- P - u_i u_i^T
+  5  return u_1, ..., u_k
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from eigenveil.engines.population import FloatArray
+from eigenveil.errors import InvalidInputError
+from eigenveil.mechanisms.units import Units
+from eigenveil.oracles.steps import Answer
+
+Oracle = Callable[[Units], Any]
+"""Units, already projected and its own part, -> a direction: an array of d numbers, or an `Answer`."""
+
+_NOTHING = 1e-9
+
+
+def deflate(
+    units: Units, k: int, oracles: Oracle | Sequence[Oracle]
+) -> tuple[FloatArray, list[dict[str, object]]]:
+    """Find k orthonormal rows, and what the oracle told about each.
+
+    Parameters
+    ----------
+    units : Units
+        All of them; parts are by coin, or by place where the plan is a range of places.
+    oracles : callable, or one callable per component
+        The oracle.
+
+    Formal guarantees
+    -----------------
+    Parts are disjoint, so the whole costs what the dearest oracle call costs. If every call is zeta-approximate
+    for P Sigma P, the answer captures (1 - zeta^2) of what the best k directions capture (the paper's
+    meta-theorem).
+
+    ==============================  ==================================================================
+    edge case                       answer
+    ==============================  ==================================================================
+    direction outside Im(P), or 0   a random direction in Im(P), and `random_direction` is told
+    not d finite numbers            refused: the oracle is broken
+    ==============================  ==================================================================
+
+    References
+    ----------
+    The paper, labels algo-stoch-black-box and meta-theorem; Jambulapati et al. 2024, arXiv 2403.03905.
+    """
+    calls = list(oracles) if isinstance(oracles, Sequence) else [oracles] * k
+    if len(calls) != k:
+        raise InvalidInputError(f"expected one oracle, or {k} of them, got {len(calls)}.")
+    # 1
+    parts = units.split(k) if k > 1 else (units,)
+    U = np.zeros((units.d, 0))
+    told: list[dict[str, object]] = []
+    # 2
+    for part, oracle in zip(parts, calls, strict=True):
+        view = part.projected(U)
+        # 3
+        answer = oracle(view)
+        direction = answer.direction if isinstance(answer, Answer) else answer
+        u, found = _inside(view, direction)
+        told.append({**(answer.diagnostics if isinstance(answer, Answer) else {}), "random_direction": not found})
+        # 4
+        U = np.concatenate([U, u[:, None]], axis=1)
+    # 5
+    return np.ascontiguousarray(U.T), told
+
+
+def _inside(units: Units, direction: Any) -> tuple[FloatArray, bool]:
+    """The direction put into Im(P) at length 1, and whether there was anything left of it."""
+    u = np.asarray(direction, dtype=np.float64)
+    if u.size != units.d or not np.all(np.isfinite(u)):
+        raise InvalidInputError(
+            f"an oracle must return {units.d} finite numbers, got an array of shape {u.shape}.",
+            hint="Return one vector of length d; it is normalised and projected for you.",
+        )
+    u = u.ravel()
+    largest = float(np.abs(u).max())
+    u = u / largest if largest > 0 else u
+    inside = units.inside(u)
+    length = float(np.linalg.norm(inside))
+    if length <= _NOTHING * float(np.linalg.norm(u)):
+        return units.random_start(1)[:, 0], False
+    # what rounding left of the directions taken off is large against a short vector: once more at length 1
+    inside = units.inside(inside / length)
+    return inside / float(np.linalg.norm(inside)), True
+
+
+def together(told: Sequence[dict[str, object]]) -> dict[str, object]:
+    """Diagnostics of all components: for every name, one entry per component."""
+    names = list(dict.fromkeys(name for one in told for name in one))
+    return {name: tuple(one.get(name) for one in told) for name in names}

@@ -1,0 +1,337 @@
+"""DP-Gauss-2: the projector onto the top k directions, noised as little as the eigengap allows.
+
+DPGauss2({A_i}, k):
+  1  n_hat, R <- Bounds                                              # public, or bought
+  2  X <- sum_i clip_R(A_i), exactly; lambda, V <- eigh(X)
+  3  g <- max(0, min(lambda_k - lambda_{k+1}, T - ||X||_F)), T = what ||X||_F can be with n_hat units
+  4  y <- g + Lap(b/eps1) - (b/eps1) ln(1/(2 delta1)), b = R         # a private lower bound on the gap
+  5  if y <= R: return a random basis, and say so
+  6  S <- V_k V_k^T + symmetric Gaussian for sensitivity sqrt(2) R/(y - R)
+  7  return the top k eigenvectors of S
+Under replace b and the sensitivity in 6 are doubled.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenveil.engines import LocalEngine
+from eigenveil.engines.population import FloatArray
+from eigenveil.errors import InvalidInputError
+from eigenveil.mechanisms import propose_test_release
+from eigenveil.mechanisms.units import Units
+from eigenveil.operators import Operator, PeopleOperator, RowsOperator, SpikedOperator
+from eigenveil.privacy import Ledger, Relation
+from eigenveil.subspace.bounds import Bounds, Declared, buy_bounds
+from eigenveil.subspace.certified_eigh import backward_error, certified_eigh, orthogonality_error
+from eigenveil.subspace.opening import check_k, open_units
+from eigenveil.subspace.release import Release, signed
+
+NOT_PRIVATE = (
+    "DP-Gauss-2 as printed: the noise on its gap ignores beta and is drawn again where the gap is not positive, "
+    "and no proof covers the noise on V_k"
+)
+_WHAT = "top projector"
+
+
+def dp_gauss_2(
+    samples: Any,
+    k: int,
+    *,
+    epsilon: float,
+    delta: float,
+    beta: float | None = None,
+    n: int | None = None,
+    quantile: float = 0.75,
+    test_epsilon: float | None = None,
+    test_delta: float | None = None,
+    psd: bool = False,
+    not_private: bool = False,
+    relation: Relation | str = Relation.ADD_REMOVE,
+    ledger: Ledger | None = None,
+    random_state: int | None = None,
+    engine: LocalEngine | None = None,
+) -> Release:
+    """Top k directions from their projector, by propose-test-release on the eigengap.
+
+    The k directions come in no particular order: a projector does not tell them apart.
+
+    Parameters
+    ----------
+    samples : anything that holds rows, or what `samples` makes
+        The units.
+    k : int
+        Number of directions, 1 to d.
+    epsilon, delta : float
+        The cost of everything together.
+    beta : float, optional
+        Public bound on the length of a row; each A_i is clipped to Frobenius norm beta^2. None: bought.
+    n : int, optional
+        Number of units, if public: a sum larger than 2 n clipped units could be ends at bottom. None: bought.
+    quantile : float
+        Share of the units that a bought bound is to hold.
+    test_epsilon, test_delta : float, optional
+        (eps1, delta1), the part of (epsilon, delta) that tests the gap: a quarter and a half by default.
+    psd : bool
+        Declares that every matrix that could ever come is positive semidefinite. Rows and people always
+        are, and spiked units whose spikes are not negative. Without it the gap of matrices is taken to move twice
+        as far, and no promise is needed.
+    not_private : bool
+        True: the algorithm as printed, for reproduction only; needs `beta`. Everything says "not private".
+    relation, ledger, random_state, engine
+        As everywhere: what neighbours are, a ledger to charge, a seed (not private), who does the sums. A shared
+        ledger must have (eps1, delta1) set aside.
+
+    Formal guarantees
+    -----------------
+    *Relation:* either. *Cost:* (eps1, delta1) for the test from the part set aside; mu-GDP, mu for (epsilon -
+    eps1, delta - delta1), for bounds and the release: (epsilon, delta) in all. After bottom the release is not
+    charged. *Sensitivity*, for X' = X + E with ||E||_F <= m, the eigenvalues of E in [-a, c]:
+
+    - *The gap.* By Weyl each of lambda_k, lambda_{k+1} moves by something in [-a, c], so their difference moves by
+      at most a + c. One PSD unit more or less: m = R and {a, c} = {0, R}, since ||E||_2 <= ||E||_F; the gap
+      moves by R. One PSD unit for another: m <= 2 R, a, c <= R; it moves by 2 R. Not PSD: twice as far.
+    - *The projector.* Let P, P' project on the top k of X and X', eta = lambda_k(X) - lambda_{k+1}(X') >= g - c.
+      For eta > 0 let Z = P'^c P, P'^c = I - P'. Then P'^c E P = (P'^c X' P'^c) Z - Z (P X P): the left factor
+      has eigenvalues up to lambda_{k+1}(X') on its range, the right one from lambda_k(X) on, so ||P'^c E P||_F >=
+      eta ||Z||_F (Davis & Kahan), and ||P - P'||_F = sqrt(2) ||Z||_F <= sqrt(2) m/(g - c).
+      With m = c = R this is sqrt(2) R/(g - R); with m = 2 R, c = R, as after a replacement, twice that.
+    - *The cap.* ||X||_F moves by at most m, which is not more than the gap does, and so does a minimum of the two.
+
+    So the margin g and sensitivity_at(y) = sqrt(2) m/(y - c), y > c, are what `propose_test_release` asks for.
+    T = (2 n_hat + 16 standard deviations of n_hat) R is a public number that caps what floats can get wrong.
+
+    *Floats.* X is a sum of integers, so exact. A clipped PSD unit is rounded to the grid and so PSD only up to
+    some nu (see `_psd_error`, .4 % of R), which is added to a and c. `certified_eigh` returns the exact
+    eigenvalues and (up to a checked error) eigenvectors of X + D, ||D||_F <= rho, about backward_error(d)
+    (T + 4 R), wherever the test can pass: so m and c grow by 2 rho, and the computed g errs by at most 2 rho.
+    rho is 2e-5 of R for d = 200, n = 1e5.
+
+    ==============================  ==================================================================
+    edge case                       answer
+    ==============================  ==================================================================
+    no units, one unit, few units   bottom
+    all equal                       released if the common matrix has a gap
+    k = d, d = 1                    the standard basis: V V^T = I whatever the data, so nothing is charged
+    no gap after lambda_k           bottom: a random basis, a warning, ``diagnostics["bottom"]``
+    huge, nan, inf                  clipped; a bad unit adds 0
+    ==============================  ==================================================================
+
+    Deviations from the paper
+    -------------------------
+    - Propose-test-release, which the paper names as the compliant form, in place of drawing again until
+      the gap is positive.
+    - The Laplace noise is scaled with beta^2, without which it does not cover how far the gap moves.
+    - Noise is put on V_k V_k^T, as V_k itself jumps when eigenvalues cross or signs turn.
+    - The Frobenius norm is clipped, not the trace; all that the proof takes from PSD units is their sign.
+    - A count is always bought (1 % of mu^2) unless n is public: the error of eigh grows with the sum.
+    - ``not_private=True`` follows the print, but for the form of E: a symmetric E cannot be added to a d x k
+      matrix, so every entry of V_k gets noise of its own.
+
+    References
+    ----------
+    Dwork, Talwar, Thakurta & Zhang 2014, *Analyze Gauss*, algorithm 2; Davis & Kahan 1970; Dwork & Lei 2009;
+    paper, section sec-appendix-experiments.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(20000, 3)) * [5.0, 1.0, 0.5]
+    >>> release = dp_gauss_2(X, 1, epsilon=1.0, delta=1e-6)
+    >>> bool(abs(release.components[0, 0]) > 0.95), release.diagnostics["bottom"]
+    (True, False)
+    """
+    declared = Declared(beta=beta, n=n, quantile=quantile)
+    if not_private:
+        test = (epsilon / 2, 0.0)
+        _need_beta(declared)
+    else:
+        test = _test_cost(epsilon, delta, test_epsilon, test_delta)
+    units = open_units(
+        samples,
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation,
+        ledger=ledger,
+        random_state=random_state,
+        aside=test,
+        engine=engine,
+    )
+    check_k(k, units.d)
+    if not_private:
+        return _printed_on_units(units, k, declared, epsilon=epsilon, delta=delta)
+    return _on_units(units, k, declared, test=test, psd=psd)
+
+
+def _on_units(
+    units: Units, k: int, declared: Declared, *, test: tuple[float, float], psd: bool = False
+) -> Release:
+    if k == units.d:
+        units.veil.ledger.declare("projector on all directions", note="the same for all data")
+        return _release(units, np.eye(units.d), {"bottom": False, "radius": None, "n_hat": None})
+    # 1
+    bounds = buy_bounds(units, declared)
+    S = _noisy_projector(units, k, bounds, test=test, psd=psd)
+    # 5
+    if S is None:
+        warnings.warn(
+            "the eigengap is too small to be proven privately: these directions are random and know nothing of "
+            "the data (diagnostics['bottom']). Use dp_gauss_1, another k, or a larger budget.",
+            UserWarning,
+            stacklevel=3,
+        )
+    # 7
+    basis = units.random_start(k).T if S is None else np.linalg.eigh(S)[1][:, ::-1][:, :k].T
+    return _release(units, basis, {"bottom": S is None, "radius": bounds.radius, "n_hat": bounds.n_hat})
+
+
+def _noisy_projector(
+    units: Units, k: int, bounds: Bounds, *, test: tuple[float, float], psd: bool
+) -> FloatArray | None:
+    """Steps 2 to 6; None is bottom."""
+    d, R = units.d, bounds.radius
+    assert bounds.n_hat is not None
+    cap = (2 * bounds.n_hat + 16 * bounds.n_noise) * R
+    # 2, 3
+    g, projector = _gap_and_projector(units, k, R, cap)
+    rho = 1.01 * (backward_error(d) + 2.0**-52) * (cap + 4 * R)  # and integers beyond 2^53 became floats
+    reach = _reach(units, R, psd=psd)
+    # 4, 5, 6
+    noisy = propose_test_release(
+        projector,
+        g,
+        margin_sensitivity=reach.gap,
+        sensitivity_at=lambda y: reach.at(y, rho),
+        epsilon=test[0],
+        delta=test[1],
+        mu=bounds.mu,
+        veil=units.veil,
+        value_error=3 * orthogonality_error(d) + (k + 2) * k * 2.0**-51,
+        margin_error=2 * rho,
+        what=_WHAT,
+    )
+    return None if noisy is None else (noisy + noisy.T) / 2
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far one unit can move X: its gap, the Frobenius norm m, and c, what lambda_{k+1} can gain."""
+
+    gap: float
+    m: float
+    c: float
+
+    def at(self, y: float, rho: float) -> float | None:
+        """The sensitivity of the projector where the gap is at least y; None where nothing is promised."""
+        room = y - (self.c + 2 * rho)
+        return math.sqrt(2) * (self.m + 2 * rho) / room if room > 0 else None
+
+
+def _reach(units: Units, R: float, *, psd: bool) -> Reach:
+    relation = units.veil.relation
+    m = relation.distance_between_sums(R)
+    if not _psd_by_form(units.operator):
+        projected = getattr(units.operator, "removed", None) is not None  # what cancels may come out negative
+        if not psd or projected:
+            return Reach(gap=2 * m, m=m, c=m)
+        units.veil.ledger.declare("all matrices are positive semidefinite", note="declared by the caller")
+    c = R + _psd_error(units, R)
+    return Reach(gap=relation.distance_between_sums(c), m=m, c=c)
+
+
+def _psd_by_form(operator: Operator) -> bool:
+    """Whether units are positive semidefinite whatever the data."""
+    if isinstance(operator, SpikedOperator):
+        return bool(np.all(operator.eigenvalues >= 0))
+    return isinstance(operator, RowsOperator | PeopleOperator)
+
+
+def _psd_error(units: Units, R: float) -> float:
+    """nu: how far below 0 an eigenvalue of a clipped PSD unit can come out by rounding.
+
+    Kernels clip to the grid within R/1000 of c A, in Frobenius norm, and far closer in double precision. The mean
+    over a person's m <= 2^31 rows errs by m 2^-52 of the trace, which is sqrt(d) R at most: R/1000 for any d that
+    could be held. The common part of spiked units is rounded by 2^-24 of itself before clipping, by 2^-31 after.
+    """
+    nu = 2.0**-8 * R
+    if isinstance(units.operator, SpikedOperator):
+        columns = np.sum(units.operator.directions**2, axis=0)
+        nu += 2.0**-30 * float(np.sum(np.abs(units.operator.eigenvalues) * columns))
+    return nu
+
+
+def _grid(R: float) -> int:
+    """The finest grid on which sums of 2^31 units cannot overflow: R is 2^31 to 2^32 steps."""
+    return math.frexp(R)[1] - 32
+
+
+def _gap_and_projector(units: Units, k: int, R: float, cap: float) -> tuple[float, FloatArray]:
+    """Steps 2 and 3, on integers of the finest grid that cannot overflow."""
+    d = units.d
+    exponent = _grid(R)
+    upper = np.triu(units.matrices().clipped_sum(np.zeros((d, d)), R, exponent))
+    X = (upper + np.triu(upper, 1).T).astype(np.float64)
+    size = math.ldexp(float(np.linalg.norm(X)), exponent)
+    if size > cap + 4 * R:  # neither this data set nor a neighbour can pass the test
+        return 0.0, np.zeros((d, d))
+    values, V = certified_eigh(X)
+    gap = math.ldexp(float(values[k - 1] - values[k]), exponent)
+    return max(0.0, min(gap, cap - size)), V[:, :k] @ V[:, :k].T
+
+
+def _printed_on_units(units: Units, k: int, declared: Declared, *, epsilon: float, delta: float) -> Release:
+    """The algorithm as printed: not private."""
+    veil, d = units.veil, units.d
+    veil.ledger.mark_not_private(NOT_PRIVATE)
+    R = declared.radius
+    total = units.matrices().clipped_sum(np.zeros((d, d)), R, _grid(R))
+    upper = np.triu(total).astype(np.float64)
+    values, vectors = np.linalg.eigh(upper + np.triu(upper, 1).T)
+    values = np.ldexp(np.append(values[::-1], 0.0), _grid(R))
+    test = veil.laplace("gap, as printed", epsilon=epsilon / 2, sensitivity=1.0, draws=None, note="no proof")
+    g, tries = -1.0, 0
+    while g <= 0:
+        g = float(test.release(test.nearest([values[k - 1] - values[k]]))[0])
+        tries += 1
+    log = math.log(1 / delta)
+    spread = max(abs(g - 2 * (1 + log / epsilon)), 1e-9 * R)
+    scale = R * (1 + math.sqrt(2 * log) / epsilon) / spread
+    mu = units.budget.mu
+    grant = veil.gaussian("V_k, as printed", mu=mu, sensitivity=scale * mu, draws=d * k, note="no proof")
+    noisy = grant.release(grant.nearest(vectors[:, ::-1][:, :k]))
+    basis = np.linalg.svd(noisy, full_matrices=False)[0].T
+    return _release(units, basis, {"bottom": False, "radius": R, "n_hat": None, "gap_draws": tries})
+
+
+def _release(units: Units, basis: FloatArray, diagnostics: dict[str, object]) -> Release:
+    return Release(
+        algorithm="dp-gauss-2",
+        components=signed(np.ascontiguousarray(basis)),
+        ledger=units.veil.ledger,
+        diagnostics=diagnostics,
+    )
+
+
+def _test_cost(
+    epsilon: float, delta: float, test_epsilon: float | None, test_delta: float | None
+) -> tuple[float, float]:
+    first = epsilon / 4 if test_epsilon is None else test_epsilon
+    second = delta / 2 if test_delta is None else test_delta
+    if not (0 < first < epsilon and 0 < second < delta):
+        raise InvalidInputError(
+            f"test_epsilon and test_delta must lie strictly within ({epsilon!r}, {delta!r}), "
+            f"got ({first!r}, {second!r}).",
+            hint="Both the test of the gap and the release after it need a part.",
+        )
+    return first, second
+
+
+def _need_beta(declared: Declared) -> None:
+    if declared.beta is None:
+        raise InvalidInputError(
+            "the printed algorithm takes beta as known, got None.", hint="Pass beta, or leave not_private=False."
+        )

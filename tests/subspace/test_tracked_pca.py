@@ -1,0 +1,175 @@
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import eigenveil as ev
+from eigenveil.errors import BudgetExceededError, InvalidInputError
+from eigenveil.mechanisms import Veil
+from eigenveil.mechanisms.units import Units
+from eigenveil.operators import samples
+from eigenveil.privacy import Budget, Ledger
+from eigenveil.subspace import tracked_pca
+from eigenveil.subspace.tracked_pca import on_units
+from support.veils import WatchedVeil, worst_ratio
+
+DECAY = 10 * 0.7 ** np.arange(30) + 0.1
+
+
+def quietly(*args, **kwargs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return tracked_pca(*args, **kwargs)
+
+
+def assert_orthonormal(release, k, d):
+    assert release.components.shape == (k, d)
+    np.testing.assert_allclose(release.components @ release.components.T, np.eye(k), atol=1e-10)
+    assert np.all(np.isfinite(release.eigenvalues))
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_it_learns_and_spends_what_it_was_given(relation):
+    data = ev.datasets.gaussian(20_000, DECAY, random_state=0)
+    release = tracked_pca(data.samples, 3, epsilon=1.0, delta=1e-6, relation=relation)
+    assert ev.metrics.zeta(release.components, data.covariance) < 0.05
+    assert release.private
+    assert 0.98 < release.ledger.epsilon(1e-6) <= 1
+    assert_orthonormal(release, 3, 30)
+    assert np.all(np.diff(release.eigenvalues) < 0)
+
+
+def test_low_noise_far_below_the_size_of_the_units():
+    """The paper's point: noise follows the spread of A_i around its mean, not its size."""
+    data = ev.datasets.spiked_covariance(10_000, 200, [10.0, 5.0], 0.025, random_state=1)
+    release = tracked_pca(data.samples, 2, epsilon=1.0, delta=0.01)
+    assert ev.metrics.zeta(release.components, data.covariance) < 5e-5
+    rival = ev.dp_gauss_1(data.samples, 2, epsilon=1.0, delta=0.01)
+    assert ev.metrics.zeta(rival.components, data.covariance) > 1e-3
+
+
+def test_with_a_huge_budget_it_is_plain_pca():
+    X = np.random.default_rng(0).normal(size=(3000, 12)) * np.sqrt(12.0 - np.arange(12))
+    release = tracked_pca(X, 4, epsilon=200.0, delta=1e-6)
+    S = X.T @ X / len(X)
+    assert ev.metrics.zeta(release.components, S) < 0.1  # clipped at the median: not quite the same
+
+
+FORMS = {
+    "rows": samples.rows,
+    "float32": lambda X: X.astype(np.float32),
+    "sparse": lambda X: sparse.csr_array(np.where(np.abs(X) > 1, X, 0)),
+    "people": lambda X: samples.people(X, np.arange(len(X)) // 2),
+    "matrices": lambda X: samples.matrices(X[:, :, None] * X[:, None, :]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_units(form):
+    X = np.random.default_rng(0).normal(size=(8000, 8)) * [4, 3, 1, 1, 1, 1, 1, 1]
+    release = quietly(FORMS[form](X), 2, epsilon=1.0, delta=1e-5)
+    assert_orthonormal(release, 2, 8)
+    assert np.linalg.norm(release.components[:, :2]) ** 2 > 1.9
+
+
+@pytest.mark.parametrize(("k", "d"), [(1, 1), (3, 3), (1, 2), (2, 6), (6, 6)])
+@pytest.mark.parametrize("n", [0, 1, 200, 20_000])
+def test_every_shape(k, d, n):
+    X = np.random.default_rng(0).normal(size=(n, d))
+    assert_orthonormal(quietly(X, k, epsilon=1.0, delta=1e-6), k, d)
+
+
+@settings(max_examples=25)
+@given(
+    n=st.sampled_from([0, 1, 200]),
+    epsilon=st.sampled_from([0.05, 1.0]),
+    kind=st.sampled_from(["zero", "huge", "tiny", "equal", "nan", "normal"]),
+    seed=st.integers(0, 10**6),
+)
+def test_little_data_and_tiny_epsilon_never_raise(n, epsilon, kind, seed):
+    X = np.random.default_rng(seed).normal(size=(n, 20))
+    X = {"zero": X * 0, "huge": X * 1e150, "tiny": X * 1e-300, "equal": X * 0 + 3, "nan": X * np.nan}.get(kind, X)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        release = tracked_pca(X, 3, epsilon=epsilon, delta=1e-6)
+    assert_orthonormal(release, 3, 20)
+    assert any("units are few" in str(one.message) and "larger epsilon" in str(one.message) for one in caught)
+
+
+def test_the_warning_depends_on_releases_only():
+    with pytest.warns(UserWarning, match="units are few") as caught:
+        release = tracked_pca(np.ones((50, 4)), 1, epsilon=0.1, delta=1e-6)
+    n_hat = release.diagnostics["n_hat"]
+    assert f"about {n_hat:.0f} units" in str(caught[0].message)
+
+
+def test_pilots_by_number_of_units():
+    X = np.random.default_rng(0).normal(size=(20_000, 10))
+    many = tracked_pca(X, 2, epsilon=1.0, delta=1e-6)
+    assert many.diagnostics["pilot"] == "block"
+    few = quietly(X[:1000], 2, epsilon=1.0, delta=1e-6)
+    assert few.diagnostics["pilot"] == "matrix"
+    assert [r["kind"] for r in few.diagnostics["rounds"]] == ["last", "last"]
+
+
+def test_shared_ledger_and_refusals():
+    X = np.random.default_rng(0).normal(size=(3000, 5))
+    ledger = Ledger(Budget.from_epsilon_delta(1.0, 1e-6))
+    quietly(X, 1, epsilon=1.0, delta=1e-6, ledger=ledger)
+    entries = len(ledger.entries)
+    with pytest.raises(BudgetExceededError, match="Nothing was drawn"):
+        quietly(X, 1, epsilon=1.0, delta=1e-6, ledger=ledger)
+    assert len(ledger.entries) == entries
+    for k in (0, 6, 1.5, True):
+        with pytest.raises(InvalidInputError, match="whole number of components from 1 to 5"):
+            tracked_pca(X, k, epsilon=1.0, delta=1e-6)
+    with pytest.raises(InvalidInputError, match="epsilon"):
+        tracked_pca(X, 1, epsilon=0.0, delta=1e-6)
+    with pytest.raises(InvalidInputError, match="delta"):
+        tracked_pca(X, 1, epsilon=1.0, delta=1.0)
+    with pytest.raises(InvalidInputError, match="counts under add-remove"):
+        tracked_pca(X, 1, epsilon=1.0, delta=1e-6, relation="replace", ledger=Ledger(Budget.from_mu(9.0)))
+
+
+def test_a_seed_repeats_and_says_so():
+    X = np.random.default_rng(0).normal(size=(2000, 5))
+    first, second = (quietly(X, 2, epsilon=1.0, delta=1e-6, random_state=4) for _ in range(2))
+    np.testing.assert_array_equal(first.components, second.components)
+    assert "NOT PRIVATE: seeded" in repr(first)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize("n", [60, 3000])
+def test_every_release_of_a_run_keeps_its_sensitivity(relation, n):
+    """The whole run on two neighbours, the second answered with the first one's outputs."""
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 9)) * np.linspace(3, 1, 9)
+    if relation == "add-remove":
+        other = X[:-1]
+    else:
+        other = X.copy()
+        other[-1] = 50 * rng.normal(size=9)
+    budget = Budget.from_epsilon_delta(1.0, 1e-4)
+
+    def run(rows, transcript=None):
+        veil = WatchedVeil(Ledger(budget, relation=relation), transcript=transcript)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            on_units(Units(samples.rows(rows), veil, budget), 2)
+        return veil.seen
+
+    first = run(X)
+    assert worst_ratio(first, run(other, first)) <= 1
+
+
+def test_a_mean_taken_off_first():
+    """Centring is the caller's: the private mean, charged to the same ledger, then the shifted rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 6)) * [3, 2, 1, 1, 1, 1] + 100
+    budget = Budget.from_epsilon_delta(1.0, 1e-6)
+    units = Units(samples.rows(X).shifted(X.mean(axis=0)), Veil(Ledger(budget)), budget)
+    release = on_units(units, 2)
+    assert np.linalg.norm(release.components[:, :2]) ** 2 > 1.99
