@@ -8,7 +8,6 @@ from scipy import sparse
 
 import eigenveil as ev
 from eigenveil.errors import BudgetExceededError, InvalidInputError
-from eigenveil.mechanisms import Veil
 from eigenveil.mechanisms.units import Units
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
@@ -165,11 +164,28 @@ def test_every_release_of_a_run_keeps_its_sensitivity(relation, n):
     assert worst_ratio(first, run(other, first)) <= 1
 
 
-def test_a_mean_taken_off_first():
-    """Centring is the caller's: the private mean, charged to the same ledger, then the shifted rows."""
+def test_centred_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 6)) * [3, 2, 1, 1, 1, 1] + 100
-    budget = Budget.from_epsilon_delta(1.0, 1e-6)
-    units = Units(samples.rows(X).shifted(X.mean(axis=0)), Veil(Ledger(budget)), budget)
-    release = on_units(units, 2)
+    release = tracked_pca(X, 2, epsilon=1.0, delta=1e-6, center=True)
+    np.testing.assert_allclose(release.mean, X.mean(axis=0), atol=0.1)
     assert np.linalg.norm(release.components[:, :2]) ** 2 > 1.99
+    assert 0.98 < release.ledger.epsilon(1e-6) <= 1
+    plain = tracked_pca(X, 1, epsilon=1.0, delta=1e-6)  # the second moment points at the mean
+    assert plain.mean is None
+    np.testing.assert_allclose(plain.components[0], 6**-0.5, atol=0.01)
+    with pytest.raises(InvalidInputError, match="no rows"):
+        quietly(samples.matrices(np.ones((5, 2, 2))), 1, epsilon=1.0, delta=1e-6, center=True)
+
+
+def test_digits_with_everything_paid():
+    """Count, mean, radii and directions at (1, 1e-6): at least 97 % of what plain PCA keeps, k = 2."""
+    from sklearn.datasets import load_digits
+
+    X = load_digits().data
+    S = np.cov(X.T, bias=True)
+    kept = [
+        ev.metrics.energy_ratio(quietly(X, 2, epsilon=1.0, delta=1e-6, center=True).components, S)
+        for _ in range(5)
+    ]
+    assert np.mean(kept) > 0.97

@@ -23,6 +23,8 @@ class Release:
         Orthonormal rows, best first; the entry of largest size in each is positive.
     eigenvalues : array of shape (k,), optional
         Private estimates of the variances along them, where the algorithm has any.
+    mean : array of shape (d,), optional
+        The private mean that was taken off the rows, where they were centred.
     ledger : Ledger
         What was spent.
     diagnostics : mapping
@@ -33,6 +35,7 @@ class Release:
     components: FloatArray
     ledger: Ledger
     eigenvalues: FloatArray | None = None
+    mean: FloatArray | None = None
     diagnostics: Mapping[str, object] = field(default_factory=dict)
 
     @property

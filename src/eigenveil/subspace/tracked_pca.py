@@ -2,6 +2,7 @@
 
 TrackedPCA({A_i}, k, mu):
   1  n_hat <- noisy count                                                          # 1 % of mu^2
+     if rows are to be centred: a private mean, taken off every row                # 8 %
   2  a pilot, 30 % of the rest:
        4 rounds from a random start, each with 3 times the share of the one before, all weights 1
        very few units (the count noise of the first such round would exceed n_hat/5): one release of Sigma itself
@@ -24,7 +25,8 @@ import numpy as np
 
 from eigenveil.engines import LocalEngine
 from eigenveil.engines.population import FloatArray
-from eigenveil.mechanisms import noisy_count, tracked_mean
+from eigenveil.kernels import to_single
+from eigenveil.mechanisms import noisy_count, private_mean, tracked_mean
 from eigenveil.mechanisms.radius import QUERIES
 from eigenveil.mechanisms.units import Units
 from eigenveil.privacy import Ledger, Relation, split_mu
@@ -41,7 +43,7 @@ from eigenveil.subspace.tracking import (
     plain_weights,
 )
 
-COUNT_SHARE = 0.01
+COUNT_SHARE, MEAN_SHARE = 0.01, 0.08
 PILOT_SHARE, PILOT_ROUNDS, PILOT_GROWTH = 0.3, 4, 3.0
 EXTRA_SHARE, MOST_EXTRA = 0.08, 8
 CAUGHT_UP = 0.5
@@ -59,6 +61,7 @@ def tracked_pca(
     epsilon: float,
     delta: float,
     relation: Relation | str = Relation.ADD_REMOVE,
+    center: bool = False,
     oversampling: int = 5,
     ledger: Ledger | None = None,
     random_state: int | None = None,
@@ -71,13 +74,16 @@ def tracked_pca(
     Parameters
     ----------
     data : anything that holds rows, or what `samples` makes
-        The units. Rows are taken as they are; take a private mean off first where they should be centred.
+        The units.
     k : int
         How many directions.
     epsilon, delta : float
         What the whole may cost.
     relation : {"add-remove", "replace"}
         What neighbours are.
+    center : bool
+        Whether to take a private mean off every row first (rows and people only), as PCA usually does. Without it
+        directions are those of the second moment.
     oversampling : int
         How many directions more than k are followed, since the last wanted one is slow to tell from the next.
     ledger : Ledger, optional
@@ -88,8 +94,8 @@ def tracked_pca(
     Returns
     -------
     Release
-        `eigenvalues` come from clipped units: right in order, biased low. `diagnostics` has n_hat, the pilot, and
-        per round its radius, noise, weights and offset.
+        `mean` if centred. `eigenvalues` come from clipped units: right in order, biased low. `diagnostics` has
+        n_hat, the pilot, and per round its radius, noise, weights and offset.
 
     Formal guarantees
     -----------------
@@ -127,15 +133,20 @@ def tracked_pca(
         random_state=random_state,
         engine=engine,
     )
-    return on_units(units, check_k(k, units.d), oversampling=oversampling)
+    return on_units(units, check_k(k, units.d), center=center, oversampling=oversampling)
 
 
-def on_units(units: Units, k: int, *, oversampling: int = 5) -> Release:
+def on_units(units: Units, k: int, *, center: bool = False, oversampling: int = 5) -> Release:
     """Run on units under a veil, with all of their budget."""
     m = min(k + oversampling, units.d)
-    mu_count, mu = split_mu(units.budget.mu, [COUNT_SHARE, 1 - COUNT_SHARE])
+    for_mean = MEAN_SHARE if center else 0.0
+    mu_count, mu_mean, mu = split_mu(units.budget.mu, [COUNT_SHARE, for_mean, 1 - COUNT_SHARE - for_mean])
     # 1
     n_hat = max(1.0, noisy_count(units.block(np.eye(units.d, 1)), mu=mu_count, veil=units.veil))
+    mean = None
+    if center:
+        mean = to_single(private_mean(units.vectors(), n_hat=n_hat, mu=mu_mean, veil=units.veil).mean)
+        units = units.shifted(mean)
     run = _Run(units, k, n_hat, mu)
     with np.errstate(over="ignore", under="ignore"):
         # 2
@@ -158,6 +169,7 @@ def on_units(units: Units, k: int, *, oversampling: int = 5) -> Release:
         algorithm="tracked",
         components=signed(np.ascontiguousarray(state.W[:, :k].T)),
         eigenvalues=state.eigenvalues[:k],
+        mean=mean,
         ledger=units.veil.ledger,
         diagnostics={"n_hat": n_hat, "pilot": run.pilot, "rounds": tuple(run.rounds)},
     )
