@@ -189,3 +189,14 @@ def test_digits_with_everything_paid():
         for _ in range(5)
     ]
     assert np.mean(kept) > 0.97
+
+
+def test_skewed_rows_are_not_left_to_the_bias_of_clipping():
+    """Log-normal factors: rounds that clip at the median bend directions however many rows there are."""
+    rng = np.random.default_rng(3)
+    lam = 10 / np.sqrt(np.arange(1.0, 41.0))
+    F = np.exp(0.8 * rng.normal(size=(150_000, 40)))
+    X = (F - F.mean(axis=0)) / F.std(axis=0) * np.sqrt(lam)
+    release = tracked_pca(X, 2, epsilon=1.0, delta=1e-6)
+    assert release.ledger.entries[-1].what == "last, Sigma itself: sum"
+    assert ev.metrics.zeta(release.components, np.diag(lam)) < 0.1

@@ -11,8 +11,11 @@ from eigenveil.subspace.tracking import (
     Weights,
     ask,
     best_weights,
+    bias_seen,
     from_matrix,
     learn,
+    noise_of_block,
+    noise_of_matrix,
     plain_weights,
 )
 
@@ -147,3 +150,39 @@ def test_eigenvalues_of_a_noisy_matrix_are_set_right():
     raw = np.linalg.eigvalsh(S + (N + N.T) / 2)[::-1][:2]
     assert np.all(raw > [20.4, 15.5])
     np.testing.assert_allclose(state.eigenvalues[:2], [20.0, 15.0], rtol=0.03)
+
+
+@pytest.mark.parametrize("where", ["outside", "within"])
+def test_bias_is_seen_beyond_noise_only(where):
+    rng = np.random.default_rng(0)
+    state = known(60, [10.0, 8.0, 2.0, 1.0], variance=1e-4)
+    true = state.W * state.eigenvalues
+    away = np.linalg.qr(np.concatenate([state.W, basis(60, 1, 4)], axis=1))[0][:, 4]
+    bent = true.copy()
+    bent[:, 0] += 0.8 * (away if where == "outside" else state.W[:, 2])
+
+    def seen(G):
+        noise = 0.01
+        answer = Answer(G + noise * rng.normal(size=G.shape), plain_weights(4), noise, radius=1.0, offset=0.0)
+        return bias_seen(state, answer, 2)
+
+    assert sum(seen(true) > 0 for _ in range(200)) <= 20
+    gap = 10.0 if where == "outside" else 8.0
+    assert seen(bent) == pytest.approx(0.64 / gap / 18, rel=0.2)
+
+
+def test_noise_is_priced_as_it_costs():
+    """Against zeta^2 of eigenvectors of Sigma with noise, and of a power step with noise."""
+    d, k, noise = 80, 2, 0.05
+    truth = np.diag(np.concatenate([[10.0, 8.0, 4.0], np.full(d - 3, 0.001)]))
+    W = np.eye(d)[:, :3]
+    state = State(W, np.array([10.0, 8.0, 4.0]), truth @ W, np.zeros(3))
+    rng = np.random.default_rng(0)
+    blocks, matrices = [], []
+    for _ in range(40):
+        N = noise * rng.normal(size=(d, d))
+        blocks.append(np.linalg.qr(truth @ W[:, :k] + N[:, :k])[0])
+        matrices.append(np.linalg.eigh(truth + (N + N.T) / 2)[1][:, ::-1][:, :k])
+    lost = [np.mean([1 - np.trace(U.T @ truth @ U) / 18 for U in Us]) for Us in (blocks, matrices)]
+    assert noise_of_block(state, noise, k) == pytest.approx(lost[0], rel=0.2)
+    assert noise_of_matrix(state, noise, k) == pytest.approx(lost[1], rel=0.2)

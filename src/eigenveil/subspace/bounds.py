@@ -130,7 +130,7 @@ def buy_bounds(units: Units, declared: Declared, *, count: bool = True, by_rows:
         units.veil.ledger.declare(f"bound on rows, beta = {declared.beta:g}", note="declared by the caller")
     else:
         assert n_hat is not None
-        radius = _search(units, declared.quantile, n_hat, mu_radius, by_rows=by_rows)
+        radius = matrix_radius(units, declared.quantile, n_hat=n_hat, mu=mu_radius, by_rows=by_rows)
     # 3
     return Bounds(radius=radius, n_hat=n_hat, n_noise=1 / mu_count if paid else 0.0, mu=rest)
 
@@ -143,7 +143,8 @@ def _number(units: Units, declared: Declared, mu: float) -> float:
     return max(noisy_count(one_column, mu=mu, veil=units.veil), 1.0)
 
 
-def _search(units: Units, quantile: float, n_hat: float, mu: float, *, by_rows: bool) -> float:
+def matrix_radius(units: Units, quantile: float, *, n_hat: float, mu: float, by_rows: bool) -> float:
+    """A radius that holds that share of the ||A_i||_F; `by_rows`: of the ||x||^2, where units are rows."""
     rows = by_rows and isinstance(units.operator, RowsOperator)
     population = units.vectors() if rows else units.matrices()
     q = reachable_quantile(quantile, n_hat=n_hat, mu_radius=mu)

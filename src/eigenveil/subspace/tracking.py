@@ -196,6 +196,44 @@ def learn(state: State, answer: Answer, *, k: int, trust: bool) -> State:
     )
 
 
+def bias_seen(state: State, answer: Answer, k: int) -> float:
+    """What an answer that clips less finds wrong with the first k directions: a share of energy, beyond noise.
+
+    Clipping bends directions where units are skewed. An answer with a larger radius bends them less, and then
+    points away from the first k columns by more than its own noise and what was known to be unsure; two standard
+    deviations of chance are taken off.
+    """
+    d, m = state.W.shape
+    if m == d:
+        return 0.0
+    size = np.maximum(state.eigenvalues, np.finfo(float).tiny)
+    wanted, G = size[:k], answer.G[:, :k]
+    H = state.W.T @ G
+    expected = (answer.noise / answer.weights.columns[:k]) ** 2 + state.variance[:k]
+    inner = (answer.noise / answer.weights.columns[:k] / answer.weights.inside) ** 2 + state.variance[:k]
+    gaps = np.maximum(wanted[None, :] - size[k:, None], 0.02 * size[0])
+
+    outside = np.sum((G - state.W @ H) ** 2, axis=0) - (d - m) * expected
+    within = H[k:] ** 2 - inner
+    excess = float(np.sum(outside / wanted) + np.sum(within / gaps))
+    chance = float(np.sum((d - m) * (expected / wanted) ** 2) + np.sum((inner / gaps) ** 2))
+    return max(0.0, excess - 2 * math.sqrt(2 * chance)) / float(wanted.sum())
+
+
+def noise_of_block(state: State, noise: float, k: int) -> float:
+    """The share of energy that such noise on Sigma W costs: outside the span of W, where most of it lies."""
+    d, m = state.W.shape
+    size = np.maximum(state.eigenvalues[:k], np.finfo(float).tiny)
+    return float((d - m) * noise**2 * np.sum(1 / size) / size.sum())
+
+
+def noise_of_matrix(state: State, noise: float, k: int) -> float:
+    """The same for noise on Sigma itself (smaller by sqrt(2) off the diagonal)."""
+    size = np.maximum(state.eigenvalues, np.finfo(float).tiny)
+    gaps = np.maximum(size[:k, None] - size[None, k:], 0.02 * size[0])
+    return noise_of_block(state, noise, k) / 2 + float(noise**2 / 2 * np.sum(1 / gaps) / size[:k].sum())
+
+
 def from_matrix(matrix: FloatArray, *, noise: float, m: int) -> State:
     """The state after a release of Sigma itself, with `noise` on the diagonal, and smaller by sqrt(2) off it.
 
