@@ -6,6 +6,7 @@ from eigenveil import datasets, metrics, schedules, theory
 from eigenveil.operators import samples
 from eigenveil.subspace import (
     Release,
+    TrackedStream,
     black_box_pca,
     dp_gauss_1,
     dp_gauss_2,
@@ -19,6 +20,7 @@ from eigenveil.subspace import (
 __version__ = version("eigenveil")
 __all__ = [
     "Release",
+    "TrackedStream",
     "__version__",
     "black_box_pca",
     "datasets",

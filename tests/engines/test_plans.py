@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from eigenveil.engines import Coins, DisjointPlan, FullPlan, PoissonPlan, batches
+from eigenveil.engines.plans import EmptySlots, StreamBatches
 from eigenveil.errors import InvalidInputError
 from eigenveil.privacy import Budget, Ledger
 
@@ -63,6 +64,27 @@ def test_batches_do_not_depend_on_blocks(sizes, slots):
     assert all(len(batch) == slots for batch in got)
     full = len(rows) // slots
     np.testing.assert_array_equal(np.array(got).reshape(-1, 2), rows[: full * slots])
+
+
+def test_batches_of_a_stream_do_not_overlap():
+    stream = StreamBatches("each row is a unit")
+    stream.claim(0, 5)
+    stream.claim(5, 6)
+    for first, last in ((0, 5), (5, 7), (8, 8)):
+        with pytest.raises(AssertionError):
+            stream.claim(first, last)
+    assert "removal" not in stream.stable_under
+    assert {"emptying", "replacement"} <= set(stream.stable_under)
+
+
+@given(st.lists(st.booleans(), max_size=30), st.integers(0, 30))
+def test_empty_slots_are_left_out_by_their_place(empty, cut):
+    plan = EmptySlots(np.array(empty, dtype=bool))
+    cut = min(cut, len(empty))
+    pieces = [plan.skip(0, cut), plan.skip(cut, len(empty) - cut)]
+    np.testing.assert_array_equal(np.concatenate(pieces), empty)
+    parts = [~plan.split(3, b"key").part(index).skip(0, len(empty)) for index in range(3)]
+    np.testing.assert_array_equal(np.sum(parts, axis=0), ~np.array(empty, dtype=bool))
 
 
 def test_bad_arguments():

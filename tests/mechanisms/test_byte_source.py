@@ -29,6 +29,16 @@ def test_anything_injected_is_marked_not_private(source):
     assert "seeded" in ledger.reasons[0]
 
 
+@pytest.mark.parametrize("taken", [0, 1, 65_535, 65_536, 65_537, 200_000])
+def test_a_seeded_stream_goes_on_where_it_was_left(taken):
+    first = SeededBytes(5)
+    first(taken)
+    assert first.position == taken
+    again = SeededBytes(5, position=taken)
+    assert again.position == taken
+    assert again(70_000) == first(70_000)
+
+
 def test_the_default_is_private():
     ledger = Ledger(Budget.from_mu(1.0))
     assert Veil(ledger).source is system_bytes

@@ -72,5 +72,7 @@ def test_bad_set_aside_and_empty_budget():
 def test_relations():
     assert Relation("add-remove").distance_between_sums(2.0) == 2.0
     assert Relation("replace").distance_between_sums(2.0) == 4.0
-    with pytest.raises(InvalidInputError, match=r"'add-remove' or 'replace', got 'bounded'"):
+    assert Relation("empty-slot").distance_between_sums(2.0) == 2.0
+    assert {relation.part_must_survive for relation in Relation} == {"removal", "replacement", "emptying"}
+    with pytest.raises(InvalidInputError, match=r"'add-remove' or 'replace' or 'empty-slot', got 'bounded'"):
         Relation("bounded")

@@ -119,6 +119,8 @@ def test_parallel_nests():
         ("replace", {"replacement"}, True),
         ("replace", {"removal"}, False),
         ("replace", {"removal", "replacement"}, True),
+        ("empty-slot", {"emptying"}, True),
+        ("empty-slot", {"removal", "replacement"}, False),
     ],
 )
 def test_parallel_only_where_parts_survive_what_the_relation_does(relation, stable, fits):
@@ -136,6 +138,127 @@ def test_parallel_asks_the_object_that_made_the_parts():
     with pytest.raises(NotDisjointError, match="two parts"):
         ledger.parallel(Coins(honest=False))
     assert ledger.nodes == ()
+
+
+@dataclass
+class Slots:
+    """A partition without end."""
+
+    parts: int = 0
+    stable_under: frozenset[str] = field(default_factory=lambda: frozenset({"emptying", "replacement"}))
+
+    def assert_disjoint(self) -> str:
+        return "batches of slots"
+
+
+def endless_ledger(**aside):
+    return Ledger(Budget.from_epsilon_delta(1.0, 1e-5, **aside), relation="empty-slot")
+
+
+def test_finished_parts_fold_into_one_line_and_cost_the_dearest():
+    ledger = endless_ledger()
+    batches = ledger.endless(Slots(), name="batches")
+    dearest = 0.0
+    for mu in (0.1, 0.2, 0.15) * 5:
+        part = batches.part()
+        spend(part, mu / 2)
+        spend(part, mu / 2)
+        dearest = max(dearest, mu * math.sqrt(0.5))
+        assert ledger.mu == pytest.approx(dearest)
+        batches.finish()
+        assert ledger.mu == pytest.approx(dearest)
+        assert len(ledger.entries) == 1
+    assert batches.finished == 15
+    assert sum(entry.draws for entry in ledger.entries) == 30
+    assert "15 finished batches (at most mu = 0.1414 each" in str(ledger)
+
+
+def test_folding_for_ever_adds_no_last_bits():
+    ledger = endless_ledger()
+    batches = ledger.endless(Slots(), name="batches")
+    costs = set()
+    for _ in range(2000):
+        spend(batches.part(), ledger.budget.mu * 0.999)
+        batches.finish()
+        costs.add((ledger.mu, ledger.entries[0].scale))
+    assert len(costs) == 1
+    assert len(ledger.to_json()) < 2000
+
+
+def test_an_open_part_is_limited_and_a_finished_one_cannot_be_charged():
+    ledger = endless_ledger()
+    mu = ledger.budget.mu
+    batches = ledger.endless(Slots(), name="batches")
+    first = batches.part()
+    spend(first, mu)
+    with pytest.raises(BudgetExceededError):
+        spend(first, 0.01)
+    second = batches.part()  # finishes the first
+    assert batches.finished == 1
+    with pytest.raises(InvalidInputError, match="too late"):
+        spend(first, 0.001)
+    spend(second, mu)
+    assert ledger.mu == pytest.approx(mu)
+    with pytest.raises(BudgetExceededError):
+        spend(ledger, 0.01)
+
+
+def test_what_is_charged_outside_counts_for_every_part():
+    ledger = endless_ledger()
+    mu = ledger.budget.mu
+    batches = ledger.endless(Slots(), name="batches")
+    spend(batches.part(), 0.6 * mu)
+    batches.finish()
+    spend(ledger, 0.8 * mu)
+    assert ledger.mu == pytest.approx(mu)
+    part = batches.part()
+    with pytest.raises(BudgetExceededError):
+        spend(part, 0.61 * mu)
+    spend(part, 0.6 * mu)
+
+
+def test_folding_keeps_what_is_not_gaussian():
+    ledger = endless_ledger(epsilon_aside=0.2, delta_aside=1e-6)
+    batches = ledger.endless(Slots(), name="batches")
+    for epsilon in (0.1, 0.2, 0.05):
+        part = batches.part()
+        spend(part, 0.05)
+        part.charge_approximate("h", epsilon=epsilon, delta=1e-7, draws=None)
+    batches.finish()
+    kinds = {entry.kind: entry for entry in ledger.entries}
+    assert kinds["approximate"].epsilon == 0.2
+    assert kinds["approximate"].delta == 1e-7
+    assert kinds["gaussian"].draws is None
+    with pytest.raises(BudgetExceededError):
+        batches.part().charge_approximate("h", epsilon=0.21)
+
+
+def test_a_group_without_end_goes_on_after_json():
+    ledger = endless_ledger()
+    mu = ledger.budget.mu
+    batches = ledger.endless(Slots(), name="batches")
+    spend(batches.part(), mu)
+    batches.finish()
+    spend(batches.part(), 0.9 * mu)  # open when it is written
+    back = Ledger.from_json(ledger.to_json())
+    assert back.to_json() == ledger.to_json()
+    again = back.endless(Slots(), name="batches")
+    assert again.finished == 1
+    spend(again.part(), mu)
+    again.finish()
+    assert again.finished == 3
+    assert len(back.nodes) == 1
+    assert back.mu == pytest.approx(mu)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_batches_by_slot_do_not_survive_a_removal(relation):
+    ledger = Ledger(Budget.from_mu(1.0), relation=relation)
+    if relation == "add-remove":
+        with pytest.raises(NotDisjointError, match="survive"):
+            ledger.endless(Slots(), name="batches")
+    else:
+        ledger.endless(Slots(), name="batches")
 
 
 def test_an_entry_cannot_claim_less_than_its_noise_costs():

@@ -74,3 +74,8 @@ def test_importing_eigenveil_does_not_import_dp_accounting():
 
     code = "import sys, eigenveil.privacy.poisson, eigenveil.mechanisms; assert 'dp_accounting' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
+
+
+def test_refused_under_empty_slot():
+    with pytest.raises(InvalidInputError, match="add-remove and replace only"):
+        poisson_epsilon(rate=0.1, rounds=2, noise_multiplier=1.0, delta=1e-5, relation="empty-slot")

@@ -15,7 +15,7 @@ from eigenveil.privacy import Entry, Parallel
 def recompute(ledger) -> None:
     """Assert that optimistic PLD <= reported, and, if all is Gaussian, reported <= 1.01 pessimistic PLD."""
     paths = list(itertools.islice(_paths(ledger.nodes), 64))
-    worst = [_key(path) for path in paths if any(e.kind != "declared" for e in path)]
+    worst = list(dict.fromkeys(_key(path) for path in paths if any(e.kind != "declared" for e in path)))
     if not worst:
         assert ledger.mu == 0
         return
@@ -53,6 +53,7 @@ def _key(path):
     return tuple(sorted(key))
 
 
+@functools.cache
 def _epsilon(key, delta, *, pessimistic) -> float:
     """Epsilon at `delta`, by bisection on the curve."""
     low, high = 0.0, 1.0
@@ -104,6 +105,20 @@ def _gaussian_pld(gaussian, *, pessimistic):
     return total
 
 
+def _folded_rightly(part) -> None:
+    """The line for finished parts is no cheaper and no noisier than this part was, which kept its entries."""
+    lines = [line for line in part._group.parts[0] if line.kind == "gaussian"]
+    spent = [entry for entry in part.entries if entry.kind == "gaussian"]
+    assert len(part._group.parts[0]) <= 2
+    assert part._group.finished >= 1
+    if spent:
+        (line,) = lines
+        loss = math.sqrt(sum(entry.releases * (entry.sensitivity / entry.scale) ** 2 for entry in spent))
+        assert line.mu >= part.mu * (1 - 1e-15)
+        assert line.sensitivity / line.scale >= loss * (1 - 1e-12)
+        assert part._parent.mu >= part.mu * (1 - 1e-15)
+
+
 class LedgerWatch:
     """Collects the ledgers that a test makes, so that all of them are recomputed after it."""
 
@@ -121,7 +136,9 @@ class LedgerWatch:
     def check(self) -> None:
         seen = set()
         for ledger in self.ledgers:
-            if ledger._parent is None and ledger.nodes:
+            if ledger._finished:
+                _folded_rightly(ledger)
+            if (ledger._parent is None or ledger._finished) and ledger.nodes:
                 key = (tuple(_key(path) for path in itertools.islice(_paths(ledger.nodes), 64)), ledger.mu)
                 if key not in seen:
                     seen.add(key)

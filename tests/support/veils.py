@@ -51,6 +51,12 @@ class WatchedVeil(Veil):
     def laplace(self, what, **options):
         return self._watch(super().laplace(what, **options), "l1", options)
 
+    def over(self, part):
+        """Parts are watched too, in the one record."""
+        watched = type(self)(part, source=self.source, transcript=self.transcript)
+        watched.seen = self.seen
+        return watched
+
     def _watch(self, grant, norm, options):
         grant.__class__ = WatchedGrant
         grant.seen = Disclosure(

@@ -43,7 +43,7 @@ class Split(Protocol):
 
     @property
     def stable_under(self) -> tuple[str, ...]:
-        """Events among {"removal", "replacement"} of one unit that move no other unit to another part."""
+        """Events among {"removal", "replacement", "emptying"} of a unit that move no other to another part."""
 
     def assert_disjoint(self) -> str:
         """Raise unless no unit can be in two parts; return how that is known, in words."""
@@ -121,8 +121,8 @@ class DisjointPlan:
 
     @property
     def stable_under(self) -> tuple[str, ...]:
-        """Neither event changes the coins of the other units (see above)."""
-        return ("removal", "replacement")
+        """None of these changes the coins of the other units (see above)."""
+        return ("removal", "replacement", "emptying")
 
     def assert_disjoint(self) -> str:
         """A unit has one coin and a coin names one part: checked on a sample of coins."""
@@ -182,8 +182,8 @@ class RangeSplit:
 
     @property
     def stable_under(self) -> tuple[str, ...]:
-        """A replacement moves nobody; a removal moves all that follow."""
-        return ("replacement",)
+        """A replaced or an emptied unit keeps its place; a removal moves all that follow."""
+        return ("replacement", "emptying")
 
     def assert_disjoint(self) -> str:
         """The ranges do not overlap."""
@@ -220,6 +220,60 @@ class PoissonPlan:
     def split(self, parts: int, key: bytes) -> DisjointPlan:
         """Parts of the sample, by each unit's own coin."""
         return DisjointPlan(parts, Coins(key), within=self)
+
+
+@dataclass(frozen=True)
+class EmptySlots:
+    """All units but those in slots that count as empty."""
+
+    empty: BoolArray = field(repr=False)
+
+    def skip(self, start: int, units: int) -> BoolArray | None:
+        """Empty slots are left out."""
+        return self.empty[start : start + units]
+
+    def split(self, parts: int, key: bytes) -> DisjointPlan:
+        """Parts by each unit's own coin."""
+        return DisjointPlan(parts, Coins(key), within=self)
+
+
+@dataclass
+class StreamBatches:
+    """Batches of a stream without end: each holds the slots that follow those of the batch before it.
+
+    Parameters
+    ----------
+    one_slot : str
+        Why a unit is in one slot only, in words.
+    end : int
+        The slots before this one are in a batch already.
+
+    Examples
+    --------
+    >>> stream = StreamBatches("each row is a unit")
+    >>> stream.claim(0, 100), stream.claim(100, 150)
+    (None, None)
+    """
+
+    one_slot: str
+    end: int = 0
+    parts: int = 0
+    """Unknown: there may always come another."""
+
+    @property
+    def stable_under(self) -> tuple[str, ...]:
+        """A unit with other content, or none, keeps its slot; a removal would move all that follow."""
+        return ("replacement", "emptying")
+
+    def assert_disjoint(self) -> str:
+        """Each slot is in one batch (`claim` checks it), and each unit in one slot."""
+        return f"batches of slots in the order of arrival; {self.one_slot}"
+
+    def claim(self, first: int, last: int) -> None:
+        """Make a batch of slots `first` to `last` (not included); raises if one of them has been in one."""
+        if first < self.end or last <= first:
+            raise AssertionError("batches overlap")
+        self.end = last
 
 
 def batches(blocks: Iterable[npt.NDArray[np.float64]], slots: int) -> Iterator[npt.NDArray[np.float64]]:

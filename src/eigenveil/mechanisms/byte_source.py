@@ -24,14 +24,23 @@ class SeededBytes:
     --------
     >>> SeededBytes(7)(4) == SeededBytes(7)(4), SeededBytes(7)(4) == SeededBytes(8)(4)
     (True, False)
+    >>> first = SeededBytes(7)
+    >>> first(100_000) and SeededBytes(7, position=first.position)(4) == first(4)
+    True
     """
 
     _CHUNK = 1 << 16
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, position: int = 0) -> None:
         self._seed = f"eigenveil:{seed}:".encode()
-        self._counter = 0
+        self._counter, skipped = divmod(position, self._CHUNK)
         self._left = b""
+        self(skipped)
+
+    @property
+    def position(self) -> int:
+        """How many bytes were taken; with it, a stream can be taken up where it was left."""
+        return self._counter * self._CHUNK - len(self._left)
 
     def __call__(self, n: int) -> bytes:
         """Return the next n bytes of the stream."""

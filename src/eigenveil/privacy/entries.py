@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, get_args
 
@@ -111,6 +111,8 @@ class Parallel:
     how: str
     parts: tuple[list[Entry | Parallel], ...]
     costs: list[Cost] = field(default_factory=list)
+    finished: int | None = None
+    """In a group without end: how many finished parts the first one stands for; the second is the open one."""
 
     @property
     def cost(self) -> Cost:
@@ -128,6 +130,59 @@ class Parallel:
                     yield depth + 1, entry
 
 
+def folded(group: Parallel, name: str) -> list[Entry | Parallel]:
+    """One line (a second one if anything was not Gaussian) for all finished parts of a group without end.
+
+    It states the cost of the dearest part, which is what parallel parts cost, so nothing is lost by it; its noise
+    is that of the part with the least noise, for a sensitivity of 1; its draws are those of all parts.
+    """
+    before, last = group.parts
+    what = f"{group.finished} finished {name}"
+    draws = [entry.draws for part in group.parts for node in part for _, entry in node.walk()]
+    all_draws = None if None in draws else sum(draw for draw in draws if draw is not None)
+    lines: list[Entry | Parallel] = []
+    # maxima of what stands there already, never recomputed from it: else last bits would add up over the parts
+    stood = [node for node in before if isinstance(node, Entry) and node.kind == "gaussian"]
+    costs = [entry.mu for entry in stood] + [_root_up(cost.mu_squared) for cost in group.costs[1:]]
+    scales = [entry.scale for entry in stood if entry.scale] + [1 / loss for loss in (_loss(last),) if loss]
+    if scales:
+        note = f"at most mu = {max(costs):.4g} each; noise for a sensitivity of 1"
+        gaussian = Entry(
+            what=what,
+            kind="gaussian",
+            mu=max(costs),
+            sensitivity=1.0,
+            scale=min(scales),
+            releases=1,
+            draws=all_draws,
+            note=note,
+        )
+        lines.append(gaussian)
+    if group.cost.epsilon or group.cost.delta:
+        epsilon, delta = group.cost.epsilon, group.cost.delta
+        drawn = 0 if lines else all_draws
+        rest = Entry(
+            what=what, kind="approximate", epsilon=epsilon, delta=delta, draws=drawn, note="at most, each"
+        )
+        lines.append(rest)
+    return lines
+
+
+def _root_up(square: float) -> float:
+    return math.nextafter(math.sqrt(square), math.inf) if square else 0.0
+
+
+def _loss(nodes: Sequence[Entry | Parallel]) -> float:
+    """The mu of the Gaussian entries that one unit meets, from sensitivities and noise as drawn."""
+    total = 0.0
+    for node in nodes:
+        if isinstance(node, Parallel):
+            total += max((_loss(part) ** 2 for part in node.parts), default=0.0)
+        elif node.kind == "gaussian" and node.sensitivity and node.scale:
+            total += node.releases * (node.sensitivity / node.scale) ** 2
+    return math.sqrt(total)
+
+
 class Partition(Protocol):
     """What divides units into parts and vouches that they are disjoint."""
 
@@ -137,7 +192,7 @@ class Partition(Protocol):
 
     @property
     def stable_under(self) -> Collection[str]:
-        """Events among {"removal", "replacement"} of one unit that move no unit to another part."""
+        """Events among {"removal", "replacement", "emptying"} of one unit that move no unit to another part."""
 
     def assert_disjoint(self) -> str:
         """Raise unless no unit can be in two parts; return how that is known, in words."""

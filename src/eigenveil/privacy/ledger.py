@@ -12,7 +12,7 @@ from typing import Any
 
 from eigenveil.errors import BudgetExceededError, InvalidInputError, NotDisjointError
 from eigenveil.privacy.budget import Budget, delta_of, epsilon_of
-from eigenveil.privacy.entries import Cost, Entry, Parallel, Partition
+from eigenveil.privacy.entries import Cost, Entry, Parallel, Partition, folded
 from eigenveil.privacy.gaussian import check_mu
 from eigenveil.privacy.relation import Relation
 
@@ -60,6 +60,7 @@ class Ledger:
         self._parent: Ledger | None = None
         self._group: Parallel | None = None
         self._index = 0
+        self._finished = False
         self._lock = threading.RLock()
 
     # -- spending --------------------------------------------------------------------------------
@@ -137,18 +138,28 @@ class Ledger:
         The group costs what its dearest part costs. Raises `NotDisjointError` where a unit that is
         removed (or replaced, as the relation says) could move others, or itself, to another part.
         """
-        if self.relation.part_must_survive not in partition.stable_under:
-            raise NotDisjointError(
-                f"parallel composition under {self.relation.value} needs parts that survive the "
-                f"{self.relation.part_must_survive} of a unit; these survive "
-                f"{sorted(partition.stable_under) or 'nothing'}.",
-                hint="Parts by position survive replacement, parts by each unit's own coin survive removal.",
-            )
+        self._refuse_unstable(partition)
         group = Parallel(how=partition.assert_disjoint(), parts=tuple([] for _ in range(partition.parts)))
         group.costs = [Cost()] * partition.parts
         with self._root._lock:
             self._nodes.append(group)
         return tuple(self._child(group, index) for index in range(partition.parts))
+
+    def endless(self, partition: Partition, *, name: str) -> Endless:
+        """Parallel parts of which there may come ever more, one open at a time; finished ones fold into one line.
+
+        On a ledger read back from JSON it goes on with the group it finds there. `name` says what the parts are
+        called, in the plural.
+        """
+        self._refuse_unstable(partition)
+        how = partition.assert_disjoint()
+        with self._root._lock:
+            groups = [node for node in self._nodes if isinstance(node, Parallel) and node.finished is not None]
+            group = next((group for group in groups if group.how == how), None)
+            if group is None:
+                group = Parallel(how, ([], []), [Cost(), Cost()], finished=0)
+                self._nodes.append(group)
+        return Endless(self, group, name)
 
     # -- what it comes to ------------------------------------------------------------------------
 
@@ -270,6 +281,15 @@ class Ledger:
     def _root(self) -> Ledger:
         return self if self._parent is None else self._parent._root
 
+    def _refuse_unstable(self, partition: Partition) -> None:
+        if self.relation.part_must_survive not in partition.stable_under:
+            raise NotDisjointError(
+                f"parallel composition under {self.relation.value} needs parts that survive the "
+                f"{self.relation.part_must_survive} of a unit; these survive "
+                f"{sorted(partition.stable_under) or 'nothing'}.",
+                hint="Parts by position survive replacement, parts by each unit's own coin survive removal.",
+            )
+
     def _child(self, group: Parallel, index: int) -> Ledger:
         child = Ledger(self.budget, relation=self.relation)
         child._parent, child._group, child._index = self, group, index
@@ -278,6 +298,10 @@ class Ledger:
 
     def _append(self, entry: Entry) -> Entry:
         with self._root._lock:
+            if self._finished:
+                raise InvalidInputError(
+                    f'"{entry.what}" comes too late: this part is finished; nothing was drawn.'
+                )
             if not self._fits(self._met() + entry.cost):
                 self._refuse(entry)
             self._nodes.append(entry)
@@ -352,6 +376,48 @@ class Ledger:
             )
 
 
+class Endless:
+    """A group of parallel parts without end; `Ledger.endless` makes it.
+
+    Formal guarantees
+    -----------------
+    The group costs the maximum over all its parts, finished and open, at every moment. A part can be charged until
+    it is finished, and a finished part only matters by its cost, so one line with the dearest one's cost stands
+    for all of them.
+    """
+
+    def __init__(self, ledger: Ledger, group: Parallel, name: str) -> None:
+        self._ledger, self._group, self._name = ledger, group, name
+        self._open: Ledger | None = None
+
+    @property
+    def finished(self) -> int:
+        """How many parts are finished."""
+        return self._group.finished or 0
+
+    def part(self) -> Ledger:
+        """The next part; the one before it, if still open, is finished by this."""
+        with self._ledger._root._lock:
+            self.finish()
+            self._open = self._ledger._child(self._group, 1)
+        return self._open
+
+    def finish(self) -> None:
+        """Close the open part, if there is one, and fold it into the finished ones."""
+        group = self._group
+        with self._ledger._root._lock:
+            if self._open is None and not group.parts[1]:
+                return
+            if self._open is not None:
+                self._open._nodes, self._open._finished = list(group.parts[1]), True
+            group.finished = self.finished + 1
+            group.parts[0][:] = folded(group, self._name)
+            group.parts[1].clear()
+            group.costs[:] = [_sequence(group.parts[0]), Cost()]
+            self._open = None
+            self._ledger._spend(_sequence(self._ledger._nodes))
+
+
 _HEAD = ("what", "cost", "sensitivity", "noise", "releases")
 
 
@@ -362,11 +428,13 @@ def _sequence(nodes: list[Entry | Parallel]) -> Cost:
 def _to_plain(node: Entry | Parallel) -> dict[str, Any]:
     if isinstance(node, Entry):
         return asdict(node)
-    return {"parallel": node.how, "parts": [[_to_plain(child) for child in part] for part in node.parts]}
+    plain = {"parallel": node.how, "parts": [[_to_plain(child) for child in part] for part in node.parts]}
+    return plain if node.finished is None else {**plain, "finished": node.finished}
 
 
 def _from_plain(plain: dict[str, Any]) -> Entry | Parallel:
     if "parallel" not in plain:
         return Entry(**plain)
     parts = tuple([_from_plain(child) for child in part] for part in plain["parts"])
-    return Parallel(str(plain["parallel"]), parts, [_sequence(part) for part in parts])
+    finished = None if "finished" not in plain else int(plain["finished"])
+    return Parallel(str(plain["parallel"]), parts, [_sequence(part) for part in parts], finished)

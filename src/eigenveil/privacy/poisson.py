@@ -46,6 +46,8 @@ def poisson_epsilon(
     check_delta(delta)
     if not (math.isfinite(noise_multiplier) and noise_multiplier > 0):
         raise InvalidInputError(f"noise_multiplier must be a finite number above 0, got {noise_multiplier!r}.")
+    if Relation(relation) is Relation.EMPTY_SLOT:
+        raise InvalidInputError("Poisson samples are accounted for under add-remove and replace only.")
     dpa = _dp_accounting()
     neighbours = {
         Relation.ADD_REMOVE: dpa.NeighboringRelation.ADD_OR_REMOVE_ONE,

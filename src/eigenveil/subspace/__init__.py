@@ -9,9 +9,11 @@ from eigenveil.subspace.k_dp_pca import k_dp_pca
 from eigenveil.subspace.oja import oja
 from eigenveil.subspace.release import Release
 from eigenveil.subspace.tracked_pca import tracked_pca
+from eigenveil.subspace.tracked_stream import TrackedStream
 
 __all__ = [
     "Release",
+    "TrackedStream",
     "black_box_pca",
     "dp_gauss_1",
     "dp_gauss_2",

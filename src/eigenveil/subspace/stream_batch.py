@@ -1,0 +1,91 @@
+"""The open batch of a stream: the slots taken so far, and whose they are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenveil.engines import plans
+from eigenveil.engines.population import FloatArray
+from eigenveil.kernels.loops import BoolArray
+from eigenveil.operators import Operator, samples
+
+
+class OpenBatch:
+    """Slots in the order of arrival, each a row of numbers or marked as empty.
+
+    Rows are copied: what the caller does with a block afterwards changes nothing, and large blocks are let go.
+    """
+
+    def __init__(self) -> None:
+        self.filled = 0
+        self.ids: set[bytes] = set()
+        self._pieces: list[Any] = []
+        self._empty: list[BoolArray] = []
+
+    def take(self, values: Any, empty: BoolArray) -> None:
+        """The next slots, with those marked that count as empty."""
+        whole = sparse.issparse(values)
+        piece = sparse.csr_array(values, dtype=np.float64, copy=True) if whole else np.array(values, np.float64)
+        self._pieces.append(piece)
+        self._empty.append(np.array(empty, dtype=bool))
+        self.filled += int(piece.shape[0])
+
+    @property
+    def values(self) -> FloatArray | sparse.csr_array[Any, Any]:
+        """All rows in one piece; sparse if any was."""
+        if any(sparse.issparse(piece) for piece in self._pieces):
+            return sparse.csr_array(sparse.vstack([sparse.csr_array(piece) for piece in self._pieces]))
+        rows: FloatArray = np.concatenate(self._pieces)
+        return rows
+
+    @property
+    def empty(self) -> BoolArray:
+        """Which slots count as empty."""
+        return np.concatenate(self._empty)
+
+    def operator(self) -> Operator:
+        """The rows as units."""
+        return samples.rows(self.values)
+
+    def plan(self) -> plans.EmptySlots:
+        """All but the empty slots."""
+        return plans.EmptySlots(self.empty)
+
+
+class Seen:
+    """Ids that have been in a batch, as keyed hashes; without the key nobody can tell whose they are.
+
+    Parameters
+    ----------
+    key : bytes
+        32 random bytes.
+    forget : bool
+        Keep ids only while their batch is open: the caller has declared that they never return.
+    """
+
+    def __init__(self, key: bytes, *, forget: bool) -> None:
+        self.key, self.forget = key, forget
+        self.hashes: set[bytes] = set()
+
+    def empty(self, ids: Sequence[bytes | None], batch: OpenBatch) -> BoolArray:
+        """Which of these arrivals count as empty: those without an id and those whose id has been there.
+
+        The others' ids are noted with the batch.
+        """
+        out = np.zeros(len(ids), dtype=bool)
+        for place, one in enumerate(ids):
+            hashed = None if one is None else hashlib.blake2b(one, key=self.key, digest_size=16).digest()
+            out[place] = hashed is None or hashed in self.hashes or hashed in batch.ids
+            if hashed is not None:
+                batch.ids.add(hashed)
+        return out
+
+    def close(self, batch: OpenBatch) -> None:
+        """Keep the ids of a batch that closes."""
+        if not self.forget:
+            self.hashes |= batch.ids

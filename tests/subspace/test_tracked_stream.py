@@ -1,0 +1,468 @@
+import json
+import os
+import stat
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.mechanisms import no_noise
+from eigenveil.privacy import Ledger, Relation
+from eigenveil.subspace.stream_files import RAW_SUFFIX
+from eigenveil.subspace.tracked_stream import PILOT_ROUNDS, TrackedStream, default_batch_size
+from support.veils import WatchedVeil, worst_ratio
+
+D, B = 6, 300
+LOUD = {"epsilon": 4.0, "delta": 1e-2, "batch_size": B}
+
+
+@pytest.fixture
+def rows():
+    return np.random.default_rng(0).normal(size=(7 * B + 50, D)) * [4, 2, 1, 1, 1, 1]
+
+
+def stream_of(k=2, **options):
+    return TrackedStream(k, **{**LOUD, "random_state": 3, **options})
+
+
+def feed(stream, rows, size, *, ids=None, start=0):
+    for first in range(start, rows.shape[0], size):
+        part = slice(first, min(first + size, rows.shape[0]))
+        stream.add(rows[part], **({} if ids is None else {"units": ids[part]}))
+    return stream
+
+
+def everything(stream):
+    """All that a stream holds, but for rows."""
+    return json.dumps(stream._public(closing=False), sort_keys=True)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_blocks_of_any_size_give_the_same_bits(rows, size):
+    whole = stream_of()
+    whole.add(rows)
+    assert whole.batches == 7
+    assert everything(feed(stream_of(), rows, size)) == everything(whole)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_blocks_of_people_of_any_size_give_the_same_bits(rows, size):
+    ids = np.random.default_rng(1).integers(0, 1500, size=len(rows))
+    whole = stream_of(units="people")
+    whole.add(rows, units=ids)
+    parts = feed(stream_of(units="people"), rows, size, ids=ids)
+    assert everything(parts) == everything(whole)
+
+
+def test_finds_the_directions_and_releases_after_every_batch(rows):
+    stream = stream_of()
+    with pytest.raises(InvalidInputError, match="at least one closed batch"):
+        stream.release()
+    stream.add(rows[: B - 1])
+    with pytest.raises(InvalidInputError, match="at least one closed batch"):
+        stream.release()
+    assert stream.ledger.mu == 0
+    for first in range(B - 1, len(rows), B):
+        stream.partial_fit(rows[first : first + B])
+        release = stream.release()
+        np.testing.assert_allclose(release.components @ release.components.T, np.eye(2), atol=1e-10)
+    assert abs(release.components[0, 0]) > 0.98
+    assert abs(release.components[1, 1]) > 0.95
+    assert release.diagnostics["batches"] == 7
+    assert stream.arrivals == len(rows)
+    assert "NOT PRIVATE" in repr(release)
+
+
+def test_ledger_is_right_at_every_point_and_does_not_grow(rows):
+    stream = stream_of()
+    mu = stream.budget.mu
+    lengths = []
+    for first in range(0, len(rows), 100):
+        stream.add(rows[first : first + 100])
+        closed = (first + 100) // B
+        assert stream.batches == closed
+        assert stream.ledger.mu == pytest.approx(mu if closed else 0.0, rel=1e-9)
+        assert stream.ledger.mu <= mu * (1 + 1e-10)
+        assert stream.ledger.epsilon(1e-2) <= 4.0
+        lengths.append(len(stream.ledger.entries))
+    assert max(lengths) == 2
+    assert "7 finished batches (at most mu = " in str(stream.ledger)
+    assert "number of arrivals" in str(stream.ledger)
+    assert stream.ledger.relation is Relation.EMPTY_SLOT
+    assert Ledger.from_json(stream.ledger.to_json()).to_json() == stream.ledger.to_json()
+
+
+def test_without_a_seed_it_is_private(rows):
+    stream = stream_of(random_state=None)
+    stream.add(rows)
+    assert stream.release().private
+    assert "NOT" not in repr(stream)
+
+
+class Watched(TrackedStream):
+    """Records what is noised; a second one is answered with the outputs of the first."""
+
+    transcript = None
+    source = None
+
+    def _open_veil(self, ledger, source):
+        self.watched = WatchedVeil(ledger, source=self.source or source, transcript=self.transcript)
+        return self.watched
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+@pytest.mark.parametrize("place", [0, 10, B - 1, B, 5 * B + 7])
+@pytest.mark.parametrize("huge", [1.0, 1e3, 1e200])
+def test_emptying_a_slot_moves_no_more_than_stated(rows, quiet, place, huge):
+    rows = rows * 1.0
+    rows[place] *= huge
+    neighbour = rows.copy()
+    neighbour[place] = np.nan
+    _compare(rows, neighbour, quiet=quiet, touched=place // B)
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+@pytest.mark.parametrize("person", [3, 250, 700])
+def test_emptying_a_person_moves_no_more_than_stated(rows, quiet, person):
+    ids = np.random.default_rng(1).integers(0, 900, size=len(rows)).astype(float)
+    ids[[5, 20, B + 3, 4 * B]] = person
+    neighbour, others = rows.copy(), ids.copy()
+    neighbour[ids == person] = np.nan
+    others[ids == person] = np.nan
+    first = int(np.flatnonzero(ids == person)[0])
+    _compare(rows, neighbour, quiet=quiet, touched=first // B, ids=(ids, others))
+
+
+def _compare(rows, neighbour, *, quiet, touched, ids=(None, None)):
+    """Everything noised lies within the stated sensitivity, and only in the batch that the unit is in."""
+    people = ids[0] is not None
+
+    class First(Watched):
+        source = staticmethod(no_noise) if quiet else None
+
+    options = {"units": "people"} if people else {}
+    first = feed(First(2, **LOUD, random_state=3, **options), rows, 1000, ids=ids[0])
+
+    class Second(First):
+        transcript = first.watched.seen
+
+    second = feed(Second(2, **LOUD, random_state=3, **options), neighbour, 1000, ids=ids[1])
+    assert worst_ratio(first.watched.seen, second.watched.seen) <= 1
+    moved = [
+        index
+        for index, (a, b) in enumerate(zip(first.watched.seen, second.watched.seen, strict=True))
+        if any(not np.array_equal(x, y) for x, y in zip(a.steps, b.steps, strict=True))
+    ]
+    batches = np.cumsum([seen.releases == 1 and seen.sensitivity == 1.0 for seen in first.watched.seen]) - 1
+    assert {int(batches[index]) for index in moved} <= {touched}
+
+
+def test_the_check_for_neighbours_can_fail(rows):
+    neighbour = rows.copy()
+    neighbour[[10, 11, 12]] = np.nan  # three units, not one
+    with pytest.raises(AssertionError):
+        _compare(rows, neighbour, quiet=True, touched=0)
+
+
+def test_rows_of_an_id_that_was_there_are_ignored(rows):
+    ids = np.arange(len(rows))
+    returning = np.insert(rows, B + 5, 1e6 * np.ones(D), axis=0)
+    again = np.insert(ids, B + 5, 7)
+    one = feed(stream_of(units="people"), returning, 64, ids=again)
+    hole = returning.copy()
+    hole[B + 5] = np.nan
+    missing = again.astype(float)
+    missing[B + 5] = np.nan
+    other = feed(stream_of(units="people"), hole, 64, ids=missing)
+    assert everything(one) == everything(other)
+
+
+def test_ids_are_known_again_in_other_types_and_kinds_do_not_mix(rows):
+    stream = stream_of(units="people")
+    stream.add(rows[:2], units=[1, 2])
+    stream.add(rows[:2], units=np.array([1.0, 3.0]))
+    stream.add(rows[:1], units=[None])
+    assert stream._open.empty.tolist() == [False, False, True, False, True]
+    with pytest.raises(InvalidInputError, match="same kind"):
+        stream.add(rows[:2], units=["1", "2"])
+    with pytest.raises(InvalidInputError, match="whole numbers or all text"):
+        stream.add(rows[:2], units=[(1, 2), "x"])
+    with pytest.raises(InvalidInputError, match="3 ids for 2 rows"):
+        stream.add(rows[:2], units=[1, 2, 3])
+    assert stream.arrivals == 5
+
+
+def test_declared_that_ids_never_return(rows):
+    stream = stream_of(units="people", ids_never_return=True)
+    feed(stream, rows, 100, ids=np.arange(len(rows)))
+    assert stream._seen.hashes == set()
+    assert "never lie in two batches (declared by the caller)" in str(stream.ledger)
+
+
+def test_nan_rows_keep_their_slots(rows):
+    rows = rows.copy()
+    rows[::40] = np.nan
+    rows[3] = np.inf
+    stream = stream_of()
+    stream.add(rows)
+    assert stream.arrivals == len(rows)
+    assert stream.batches == 7
+    assert abs(stream.release().components[0, 0]) > 0.98
+
+
+def test_many_bad_rows_are_told_from_a_release(rows):
+    rows = rows.copy()
+    rows[::3] = np.nan
+    stream = stream_of()
+    with pytest.warns(UserWarning, match="noisy count"):
+        stream.add(rows)
+    assert abs(stream.release().components[0, 0]) > 0.95
+
+
+@pytest.mark.filterwarnings("ignore:by a noisy count")
+def test_empty_batches_are_no_error_and_teach_nothing(rows):
+    stream = stream_of()
+    stream.add(np.full((2 * B, D), np.nan))
+    assert stream.release().components.shape == (2, D)
+    assert stream.release().diagnostics["rounds"] == 0
+    stream.add(rows)
+    assert abs(stream.release().components[0, 0]) > 0.95
+    before = stream.release().components
+    stream.add(np.full((2 * B, D), np.nan))
+    assert abs(stream.release().components[0] @ before[0]) > 0.95
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-30, 1e30])
+def test_odd_scales(rows, scale):
+    stream = stream_of()
+    stream.add(rows * scale)
+    V = stream.release().components
+    np.testing.assert_allclose(V @ V.T, np.eye(2), atol=1e-8)
+
+
+@pytest.mark.parametrize(("k", "d"), [(1, 1), (3, 3), (2, 4)])
+def test_small_dimensions(k, d):
+    X = np.random.default_rng(0).normal(size=(6 * B, d))
+    stream = stream_of(k)
+    stream.add(X)
+    V = stream.release().components
+    np.testing.assert_allclose(V @ V.T, np.eye(k), atol=1e-8)
+
+
+def test_files_and_iterables_are_blocks_too(rows, tmp_path):
+    import pandas as pd
+
+    pd.DataFrame(rows, columns=list("abcdef")).to_parquet(tmp_path / "rows.parquet")
+    whole, file, parts = stream_of(), stream_of(), stream_of()
+    whole.add(rows)
+    file.add(tmp_path / "rows.parquet")
+    parts.add(rows[first : first + 90] for first in range(0, len(rows), 90))
+    np.testing.assert_array_equal(file.release().components, whole.release().components)
+    assert everything(parts) == everything(whole)
+
+
+def test_frames_and_sparse_rows(rows):
+    import pandas as pd
+
+    names = list("abcdef")
+    frame = stream_of()
+    frame.add(pd.DataFrame(rows, columns=names))
+    plain = stream_of()
+    plain.add(rows)
+    np.testing.assert_array_equal(frame.release().components, plain.release().components)
+    with pytest.raises(InvalidInputError, match="other names"):
+        frame.add(pd.DataFrame(rows, columns=names[::-1]))
+    few = stream_of()
+    feed(few, sparse.csr_array(rows), 200)
+    assert abs(few.release().components[0, 0]) > 0.98
+    people = stream_of(units="people", columns=["a", "b", "c"])
+    people.add(pd.DataFrame(rows, columns=names).assign(who=np.arange(len(rows))), units="who")
+    assert people.release().components.shape == (2, 3)
+
+
+# -- checkpoints -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("people", [False, True])
+@pytest.mark.parametrize("stop", [0, 10, B - 1, B, 2 * B + 17, 6 * B])
+def test_resumed_equals_uninterrupted(rows, tmp_path, stop, people):
+    ids = np.random.default_rng(1).integers(0, 1500, size=len(rows)) if people else None
+    options = {"units": "people"} if people else {}
+    whole = feed(stream_of(**options), rows, 50, ids=ids)
+    first = feed(stream_of(**options), rows[:stop], 50, ids=ids)
+    first.save(tmp_path / "stream.json")
+    second = TrackedStream.load(tmp_path / "stream.json")
+    assert everything(second) == everything(first)
+    assert second.arrivals == stop
+    feed(second, rows, 50, ids=ids, start=stop)
+    assert everything(second) == everything(whole)
+
+
+def test_sparse_rows_are_kept_too(rows, tmp_path):
+    X = sparse.csr_array(np.where(np.abs(rows) > 1, rows, 0))
+    whole = stream_of()
+    whole.add(X)
+    first = stream_of()
+    first.add(X[: B + 20])
+    first.save(tmp_path / "s")
+    second = TrackedStream.load(tmp_path / "s")
+    second.add(X[B + 20 :])
+    assert everything(second) == everything(whole)
+
+
+def test_files_raw_data_apart_and_for_the_owner_only(rows, tmp_path):
+    rows = rows.copy()
+    rows[B + 3] = 12345.678910111
+    stream = stream_of(units="people", random_state=None)
+    ids = np.array([f"canary-{i}" for i in range(len(rows))])
+    old = os.umask(0o022)
+    try:
+        feed(stream, rows[: B + 20], 50, ids=ids)
+        stream.save(tmp_path / "stream.json")
+    finally:
+        os.umask(old)
+    public = (tmp_path / "stream.json").read_text()
+    raw = tmp_path / ("stream.json" + RAW_SUFFIX)
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "stream.json", raw]
+    assert stat.S_IMODE(raw.stat().st_mode) == 0o600
+    assert "RAW DATA" in raw.read_text()
+    assert "canary" not in public + raw.read_text()
+    assert stream._seen.key.hex() not in public
+    assert "12345.67" not in public + repr(stream) + str(stream.ledger)
+    assert not {"rows", "empty", "key", "ids"} & set(json.loads(public))
+
+
+class Crash(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("people", [False, True])
+def test_a_batch_charged_but_not_released_is_dropped(rows, tmp_path, monkeypatch, people):
+    ids = np.arange(len(rows)) if people else None
+    stream = feed(stream_of(**({"units": "people"} if people else {})), rows[: B + 20], 50, ids=ids)
+    stream.save(tmp_path / "s")
+    before = stream.release().components
+
+    def crash(*_args, **_options):
+        raise Crash
+
+    monkeypatch.setattr("eigenveil.subspace.tracked_stream.ask", crash)
+    with pytest.raises(Crash):
+        feed(stream, rows, 50, ids=ids, start=B + 20)
+    assert stream.batches == 2
+    assert stream.arrivals == 2 * B
+    monkeypatch.undo()
+
+    back = TrackedStream.load(tmp_path / "s")
+    assert back.arrivals == 2 * B
+    assert back.batches == 2
+    assert back._open.filled == 0
+    assert back.ledger.mu == pytest.approx(back.budget.mu)
+    np.testing.assert_array_equal(back.release().components, before)
+    if people:  # whoever was in the batch that was dropped has been charged and is not taken again
+        assert len(back._seen.hashes) == 2 * B
+    feed(back, rows, 50, ids=ids, start=2 * B)
+    assert back.batches == 7
+    # and without a crash of the process the stream itself goes on in the same way
+    feed(stream, rows, 50, ids=ids, start=2 * B)
+    assert stream.batches == 7
+
+
+def test_the_checkpoint_follows_the_stream(rows, tmp_path):
+    """A process that ends without saving again loses the open batch, and nothing is spent twice."""
+    ids = np.arange(len(rows))
+    stream = feed(stream_of(units="people"), rows[:100], 50, ids=ids)
+    stream.save(tmp_path / "s")
+    feed(stream, rows, 70, ids=ids, start=100)
+    back = TrackedStream.load(tmp_path / "s")
+    assert back.arrivals == 7 * B
+    assert back._seen.hashes == stream._seen.hashes
+    np.testing.assert_array_equal(back.release().components, stream.release().components)
+
+
+def test_damaged_or_missing_checkpoints(rows, tmp_path):
+    with pytest.raises(InvalidInputError, match="found none"):
+        TrackedStream.load(tmp_path / "s")
+    stream = stream_of()
+    stream.add(rows[:400])
+    stream.save(tmp_path / "s")
+    text = (tmp_path / "s").read_text()
+    for damage in (text[:100], "[]", "{}", text.replace('"schema": 1', '"schema": 9'), text.replace('"W"', '"V"')):
+        (tmp_path / "s").write_text(damage)
+        with pytest.raises(InvalidInputError):
+            TrackedStream.load(tmp_path / "s")
+    (tmp_path / "s").write_text(text)
+    (tmp_path / ("s" + RAW_SUFFIX)).unlink()
+    with pytest.raises(InvalidInputError, match="raw data"):
+        TrackedStream.load(tmp_path / "s")
+
+
+# -- drift and errors --------------------------------------------------------------------------------
+
+
+def test_a_slow_rotation_is_followed():
+    rng = np.random.default_rng(0)
+    d, size, turn = 10, 1000, 0.03
+    stream = TrackedStream(1, epsilon=2.0, delta=1e-4, batch_size=size, random_state=0)
+    lost = []
+    for batch in range(PILOT_ROUNDS + 50):
+        angle = turn * batch
+        v = np.zeros(d)
+        v[:2] = np.cos(angle), np.sin(angle)
+        stream.add(rng.normal(size=(size, d)) + 3 * rng.normal(size=(size, 1)) * v)
+        lost.append(1 - (stream.release().components[0] @ v) ** 2)
+    assert max(lost[-40:]) < 0.03  # it has turned by more than 90 degrees in the meantime
+
+
+def test_options_are_checked():
+    for wrong in (
+        {"batch_size": 0},
+        {"batch_size": 2.5},
+        {"oversampling": -1},
+        {"memory": 1.0},
+        {"memory": float("nan")},
+        {"units": "ids"},
+        {"ids_never_return": True},
+        {"k": 0},
+        {"k": True},
+        {"epsilon": -1.0},
+    ):
+        with pytest.raises(InvalidInputError):
+            stream_of(**wrong)
+
+
+def test_blocks_are_checked(rows):
+    stream = stream_of()
+    with pytest.raises(InvalidInputError, match="from 1 to 1"):
+        stream.add(rows[:, :1])
+    stream.add(rows[:3])
+    for wrong in (rows[:, :4], rows[0], "nowhere.parquet", rows.astype(str), 7):
+        with pytest.raises(InvalidInputError):
+            stream.add(wrong)
+    with pytest.raises(InvalidInputError, match="without units"):
+        stream.add(rows, units=np.arange(len(rows)))
+    with pytest.raises(InvalidInputError, match="with units"):
+        stream_of(units="people").add(rows)
+    stream.add(rows[:0])
+    assert stream.arrivals == 3
+
+
+def test_default_batches_and_a_warning_for_small_ones(rows):
+    stream = stream_of(batch_size=None)
+    assert stream.batch_size is None
+    stream.add(rows)
+    assert stream.batch_size == default_batch_size(D, D, mu=stream.budget.mu)
+    with pytest.warns(UserWarning, match="would help"):
+        stream_of(batch_size=5).add(rows[:12])
+
+
+def test_what_was_taken_in_is_the_streams_own(rows):
+    mine = rows.copy()
+    stream = stream_of()
+    stream.add(mine[:100])
+    mine[:] = 0
+    stream.add(rows[100:])
+    whole = stream_of()
+    whole.add(rows)
+    assert everything(stream) == everything(whole)
