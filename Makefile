@@ -20,8 +20,8 @@ $(READY): pyproject.toml constraints.txt hatch_build.py $(wildcard src/eigenveil
 
 setup: $(READY)  ## create .venv and install everything, pinned by constraints.txt
 
-demo: $(READY)  ## a private covariance of handwritten digits: a table and a picture
-	$(BIN)/python examples/first_private_covariance.py
+demo: $(READY)  ## private components of handwritten digits: a table and a picture
+	$(BIN)/python examples/first_private_components.py
 
 test: $(READY)  ## set everything up and run the quick tests (all rooms, all rules)
 	$(BIN)/python -m pytest -n $(WORKERS)

@@ -1,6 +1,6 @@
-"""From handwritten digits to a private covariance: every number that leaves is paid for.
+"""From handwritten digits to private components: every number that leaves is paid for.
 
-    make demo        # or: python examples/first_private_covariance.py
+    make demo        # or: python examples/first_private_components.py
 
 Prints the ledger and how much of the variance the private directions keep, and draws them beside the
 ones that plain PCA finds.
@@ -14,9 +14,7 @@ import matplotlib as mpl
 import numpy as np
 from sklearn.datasets import load_digits
 
-from eigenveil.engines import TensorPopulation
-from eigenveil.mechanisms import Veil, noisy_count, private_mean, tracked_mean
-from eigenveil.privacy import Budget, Ledger
+import eigenveil as ev
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -24,30 +22,6 @@ import matplotlib.pyplot as plt
 EPSILON, DELTA, K = 1.0, 1e-6, 2
 OUT = pathlib.Path("demo-output")
 FloatArray = np.typing.NDArray[np.float64]
-
-
-def private_covariance(rows: FloatArray) -> tuple[FloatArray, Ledger]:
-    """Count, mean and covariance of the rows, (EPSILON, DELTA)-DP together."""
-    budget = Budget.from_epsilon_delta(EPSILON, DELTA)
-    veil = Veil(Ledger(budget, relation="add-remove"))
-    mu_count, mu_mean, mu_radius, mu_sum = budget.split(1, 15, 8, 76)
-
-    population = TensorPopulation(rows)
-    n_hat = noisy_count(population, mu=mu_count, veil=veil)
-    mean = private_mean(population, n_hat=n_hat, mu=mu_mean, veil=veil).mean
-
-    centred = rows - mean
-    matrices = TensorPopulation(centred[:, :, None] * centred[:, None, :], symmetric=True)
-    release = tracked_mean(
-        matrices,
-        centre=np.zeros(matrices.shape),
-        n_hat=n_hat,
-        mu_radius=mu_radius,
-        mu_sum=mu_sum,
-        veil=veil,
-        what="covariance",
-    )
-    return release.mean, veil.ledger
 
 
 def top(covariance: FloatArray) -> FloatArray:
@@ -80,11 +54,12 @@ def draw(plain: FloatArray, private: FloatArray, kept: float, path: pathlib.Path
 def main() -> None:
     """Run the story from data to picture."""
     rows = load_digits().data
-    covariance, ledger = private_covariance(rows)
+    release = ev.tracked_pca(rows, K, epsilon=EPSILON, delta=DELTA, center=True)
+    ledger, private = release.ledger, release.components
     truth = np.cov(rows.T, bias=True)
-    plain, private = top(truth), top(covariance)
+    plain = top(truth)
     best = np.trace(plain @ truth @ plain.T)
-    kept = float(np.trace(private @ truth @ private.T) / best)
+    kept = ev.metrics.energy_ratio(private, truth)
     by_chance = K / rows.shape[1] * np.trace(truth) / best
 
     print(
@@ -95,7 +70,7 @@ def main() -> None:
     print(f"\nall together: epsilon = {ledger.epsilon(DELTA):.4f} at delta = {DELTA:g}, private: {ledger.private}")
     print(f"\nvariance that {K} private directions keep, of what plain PCA keeps: {kept:.1%}")
     print(f"({K} random directions would keep about {by_chance:.0%})")
-    picture = OUT / "first_private_covariance.png"
+    picture = OUT / "first_private_components.png"
     draw(plain, private, kept, picture)
     print("(these two comparisons look at the data itself; they are for you, not for publication)")
     print(f"\nThe picture: {picture}")

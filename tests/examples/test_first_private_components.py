@@ -1,7 +1,7 @@
 import pathlib
 import runpy
 
-SCRIPT = pathlib.Path(__file__).parents[2] / "examples" / "first_private_covariance.py"
+SCRIPT = pathlib.Path(__file__).parents[2] / "examples" / "first_private_components.py"
 
 
 def test_the_demo_tells_its_story(tmp_path, monkeypatch, capsys):
@@ -11,4 +11,4 @@ def test_the_demo_tells_its_story(tmp_path, monkeypatch, capsys):
     assert "private: True" in told
     kept = float(told.split("plain PCA keeps: ")[1].split("%")[0])
     assert kept > 90
-    assert (tmp_path / "demo-output" / "first_private_covariance.png").stat().st_size > 10_000
+    assert (tmp_path / "demo-output" / "first_private_components.png").stat().st_size > 10_000
