@@ -16,7 +16,7 @@ from eigenveil.subspace.release import Release, signed
 
 
 def black_box_pca(
-    data: Any,
+    samples: Any,
     k: int,
     oracle: Oracle | Sequence[Oracle],
     *,
@@ -32,7 +32,7 @@ def black_box_pca(
 
     Parameters
     ----------
-    data : anything that holds rows, or what `samples` makes
+    samples : anything that holds rows, or what `eigenveil.samples` makes
         The units.
     k : int
         How many directions.
@@ -79,10 +79,12 @@ def black_box_pca(
     if (epsilon is None) != (delta is None):
         raise InvalidInputError("give both epsilon and delta, or neither for an oracle that is not private.")
     if epsilon is None or delta is None:
-        units = _without_guarantee(data, relation=named, ledger=ledger, random_state=random_state, engine=engine)
+        units = _without_guarantee(
+            samples, relation=named, ledger=ledger, random_state=random_state, engine=engine
+        )
     else:
         units = open_units(
-            data,
+            samples,
             epsilon=epsilon,
             delta=delta,
             relation=named,
@@ -119,7 +121,7 @@ def _aside(oracle: Oracle | Sequence[Oracle], epsilon: float, delta: float) -> t
 
 
 def _without_guarantee(
-    data: Any,
+    samples: Any,
     *,
     relation: Relation,
     ledger: Ledger | None,
@@ -131,7 +133,7 @@ def _without_guarantee(
     own = Ledger(budget, relation=relation) if ledger is None else ledger
     own.mark_not_private("the oracle was run without epsilon and delta, as one that is not private")
     return Units(
-        operator=as_operator(data),
+        operator=as_operator(samples),
         veil=Veil(own, source=None if random_state is None else SeededBytes(random_state)),
         budget=budget,
         engine=LocalEngine() if engine is None else engine,

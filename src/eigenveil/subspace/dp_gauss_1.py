@@ -46,7 +46,7 @@ def dp_gauss_1(
 
     Parameters
     ----------
-    samples : anything that holds rows, or what `samples` makes
+    samples : anything that holds rows, or what `eigenveil.samples` makes
         The units. Matrices need be neither positive semidefinite nor symmetric: their symmetric part counts.
     k : int
         Number of directions, 1 to d.

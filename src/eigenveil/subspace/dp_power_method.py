@@ -53,7 +53,7 @@ def dp_power_method(
 
     Parameters
     ----------
-    samples : anything that holds rows, or what `samples` makes
+    samples : anything that holds rows, or what `eigenveil.samples` makes
         The units.
     k : int
         Number of directions, 1 to d.

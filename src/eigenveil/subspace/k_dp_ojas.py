@@ -16,7 +16,7 @@ from eigenveil.subspace.release import Release
 
 
 def k_dp_ojas(
-    data: Any,
+    samples: Any,
     k: int,
     *,
     epsilon: float,
@@ -38,7 +38,7 @@ def k_dp_ojas(
 
     Parameters
     ----------
-    data : anything that holds rows, or what `samples` makes
+    samples : anything that holds rows, or what `eigenveil.samples` makes
         The units.
     k : int
         How many directions.
@@ -78,7 +78,7 @@ def k_dp_ojas(
     printed = Printed(epsilon=epsilon, delta=delta, C=C_printed) if not_private else None
     oracle = DPOjas(clip=clip, sampling=sampling, steps=steps, printed=printed)
     units = open_units(
-        data,
+        samples,
         epsilon=epsilon,
         delta=delta,
         relation=relation,

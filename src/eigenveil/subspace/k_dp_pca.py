@@ -22,7 +22,7 @@ RatesPerComponent = Rates | Sequence[Callable[[int], float]] | Sequence[Sequence
 
 
 def k_dp_pca(
-    data: Any,
+    samples: Any,
     k: int,
     *,
     epsilon: float,
@@ -47,7 +47,7 @@ def k_dp_pca(
 
     Parameters
     ----------
-    data : anything that holds rows, or what `samples` makes
+    samples : anything that holds rows, or what `eigenveil.samples` makes
         The units.
     k : int
         How many directions.
@@ -101,7 +101,7 @@ def k_dp_pca(
         halves=halves,
     )
     units = open_units(
-        data,
+        samples,
         epsilon=epsilon,
         delta=delta,
         relation=relation,

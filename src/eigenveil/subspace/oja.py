@@ -10,7 +10,9 @@ from eigenveil.subspace.black_box_pca import black_box_pca
 from eigenveil.subspace.release import Release
 
 
-def oja(data: Any, k: int = 1, *, learning_rates: Rates | None = None, random_state: int | None = None) -> Release:
+def oja(
+    samples: Any, k: int = 1, *, learning_rates: Rates | None = None, random_state: int | None = None
+) -> Release:
     """Non-private streaming PCA: one pass over n/k units for each component, in the order of the data.
 
     Parameters
@@ -34,7 +36,7 @@ def oja(data: Any, k: int = 1, *, learning_rates: Rates | None = None, random_st
     (True, False)
     """
     oracle = Oja(learning_rates=learning_rates)
-    release = black_box_pca(data, k, oracle, relation="replace", random_state=random_state)
+    release = black_box_pca(samples, k, oracle, relation="replace", random_state=random_state)
     return Release(
         algorithm="Oja", components=release.components, ledger=release.ledger, diagnostics=release.diagnostics
     )

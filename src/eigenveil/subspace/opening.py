@@ -27,7 +27,7 @@ def open_units(
 
     Parameters
     ----------
-    data : anything that holds rows, or what `samples` makes
+    data : anything that holds rows, or what `eigenveil.samples` makes
         The units.
     epsilon, delta : float
         What this run may cost.

@@ -65,7 +65,7 @@ QUANTILE = 0.5
 
 
 def tracked_pca(
-    data: Any,
+    samples: Any,
     k: int,
     *,
     epsilon: float,
@@ -83,7 +83,7 @@ def tracked_pca(
 
     Parameters
     ----------
-    data : anything that holds rows, or what `samples` makes
+    samples : anything that holds rows, or what `eigenveil.samples` makes
         The units.
     k : int
         How many directions.
@@ -135,7 +135,7 @@ def tracked_pca(
     <Release of tracked: NOT PRIVATE: seeded: ...>
     """
     units = open_units(
-        data,
+        samples,
         epsilon=epsilon,
         delta=delta,
         relation=relation,
