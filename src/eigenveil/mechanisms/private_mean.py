@@ -13,7 +13,7 @@ from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy.budget import split_mu
 
 _FIRST_SHARE, _RADIUS_SHARE = 0.2, 0.2
-_SAFE = 3.0
+_SAFE = 4.5
 """Standard deviations of a count's noise that the target of a radius search stays away from n_hat."""
 
 
@@ -54,14 +54,14 @@ def reachable_quantile(wanted: float, *, n_hat: float, mu_radius: float) -> floa
     """The largest quantile up to `wanted` whose radius search is not fooled by noise; at least the median.
 
     A search for q n_hat units runs away to the largest edge when noise hides that they are all there, so
-    (1 - q) n_hat is kept above three standard deviations of a count.
+    (1 - q) n_hat is kept above 4.5 standard deviations of a count.
 
     Examples
     --------
     >>> reachable_quantile(0.9, n_hat=1e6, mu_radius=0.1)
     0.9
     >>> reachable_quantile(0.9, n_hat=400.0, mu_radius=0.1)
-    0.7628...
+    0.6442...
     >>> reachable_quantile(0.9, n_hat=10.0, mu_radius=0.1)
     0.5
     """

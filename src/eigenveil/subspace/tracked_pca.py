@@ -4,13 +4,13 @@ TrackedPCA({A_i}, k, mu):
   1  n_hat <- noisy count                                                          # 1 % of mu^2
      if rows are to be centred: a private mean, taken off every row                # 8 %
   2  a pilot, 30 % of the rest:
-       4 rounds from a random start, each with 3 times the share of the one before, all weights 1
-       very few units (the count noise of the first such round would exceed n_hat/5): one release of Sigma itself
+       4 rounds from a random start, each with 3 times the share of the one before, all weights 1; on few units,
+       where count noise in the first would exceed n_hat/10, 3; if it still does, one release of Sigma itself
   3  while the centre has not caught up with the units, or directions still move by more than the noise of a last
        round: a round with 8 % of what is left                                     # decided by releases
   4  with many units: a round with 10 % of what is left that clips at .9. If it finds directions bent by clipping,
        and noise on Sigma itself would cost less than that: a release of Sigma with all that is left, and go to 6
-  5  a last round with all that is left; on few units (count noise above n_hat/10) two, 1 : 3
+  5  a last round with all that is left; on few units two, 1 : 3
   6  the first k directions; signs by their largest entries
 
 Rounds are described in `tracking`.
@@ -58,8 +58,10 @@ CHECK_SHARE, CHECK_QUANTILE, CHECK_NOISE = 0.1, 0.9, 2.6
 """The round that looks for bias, and how much larger than at the median a radius at .9 is, for most data."""
 COMMON_BIAS = 0.008
 """A share of energy that clipping at the median costs on common skewed data and clipping at .9 does not."""
-FEW, VERY_FEW = 0.1, 0.2
-"""Noise of a count over the number of units, above which rounds are spent otherwise."""
+FEW = 0.1
+"""Noise of a count over the number of units that a radius search at the median still stands: 5 deviations."""
+FEWEST_ROUNDS = 3
+"""Pilots of fewer rounds from a random start learn less than one release of Sigma itself."""
 WIDEST_MATRIX = 1024
 QUANTILE = 0.5
 
@@ -160,10 +162,10 @@ def on_units(units: Units, k: int, *, center: bool = False, oversampling: int = 
     run = _Run(units, k, n_hat, mu)
     with np.errstate(over="ignore", under="ignore"):
         # 2
-        lost = run.count_noise(PILOT_SHARE * _growing(PILOT_ROUNDS)[0])
-        last = [1.0, 3.0] if lost > FEW else [1.0]
-        very_few = lost > VERY_FEW and units.d <= WIDEST_MATRIX
-        state = run.matrix_pilot(m) if very_few else run.block_pilot(m)
+        rounds = run.quiet_rounds()
+        last = [1.0] if rounds == PILOT_ROUNDS else [1.0, 3.0]
+        very_few = rounds < FEWEST_ROUNDS and units.d <= WIDEST_MATRIX
+        state = run.matrix_pilot(m) if very_few else run.block_pilot(m, rounds)
         # 3
         for _ in range(MOST_EXTRA):
             if not run.worth_another(state):
@@ -206,13 +208,17 @@ class _Run:
         """Noise of the counts in a round's radius search, over the number of units."""
         return math.sqrt(QUERIES / (RADIUS_SHARE * share)) / self.mu / self.n_hat
 
-    def block_pilot(self, m: int) -> State:
+    def quiet_rounds(self) -> int:
+        """How many pilot rounds there are units for: the counts of the first must not be lost in noise."""
+        rounds = PILOT_ROUNDS
+        while rounds > 1 and self.count_noise(PILOT_SHARE * _growing(rounds)[0]) > FEW:
+            rounds -= 1
+        return rounds
+
+    def block_pilot(self, m: int, rounds: int) -> State:
         """Rounds from a random start."""
         self.pilot = "block"
         d = self.units.d
-        rounds = PILOT_ROUNDS
-        while rounds > 1 and self.count_noise(PILOT_SHARE * _growing(rounds)[0]) > VERY_FEW:
-            rounds -= 1
         state = State(self.units.random_start(m), np.zeros(m), np.zeros((d, m)), np.full(m, np.inf))
         for share in PILOT_SHARE * _growing(rounds):
             state = self.round(state, float(share), "pilot")
