@@ -32,7 +32,7 @@ from eigenveil.mechanisms import noisy_count, private_mean, tracked_mean
 from eigenveil.mechanisms.radius import QUERIES
 from eigenveil.mechanisms.units import Units
 from eigenveil.privacy import Ledger, Relation, split_mu
-from eigenveil.subspace.bounds import matrix_radius
+from eigenveil.subspace.bounds import COUNT_SHARE, matrix_radius
 from eigenveil.subspace.opening import check_k, open_units
 from eigenveil.subspace.release import Release, signed
 from eigenveil.subspace.tracking import (
@@ -49,7 +49,7 @@ from eigenveil.subspace.tracking import (
     plain_weights,
 )
 
-COUNT_SHARE, MEAN_SHARE = 0.01, 0.08
+MEAN_SHARE = 0.08
 PILOT_SHARE, PILOT_ROUNDS, PILOT_GROWTH = 0.3, 4, 3.0
 EXTRA_SHARE, MOST_EXTRA = 0.08, 8
 CAUGHT_UP = 0.5
@@ -172,9 +172,9 @@ def on_units(units: Units, k: int, *, center: bool = False, oversampling: int = 
                 break
             state = run.round(state, run.left * EXTRA_SHARE, "extra")
         # 4
-        better = run.without_bias(state) if run.bias_could_rule(state) else state
+        if run.bias_could_rule(state):
+            state = run.without_bias(state)
         # 5
-        state = better
         for index, part in enumerate(last if run.left else []):
             state = run.round(state, run.left * part / sum(last[index:]), "last")
     # 6

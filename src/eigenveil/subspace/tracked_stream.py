@@ -34,13 +34,13 @@ from eigenveil.privacy import Budget, Ledger, Relation, split_mu
 from eigenveil.sources import Source, memory, open_source
 from eigenveil.sources.identities import identities
 from eigenveil.sources.rows import RowsSource
+from eigenveil.subspace.bounds import COUNT_SHARE
 from eigenveil.subspace.opening import check_k
 from eigenveil.subspace.release import Release, signed
 from eigenveil.subspace.stream_batch import OpenBatch, Seen
 from eigenveil.subspace.stream_files import Checkpoint, pack, pack_hashes, unpack, unpack_hashes
 from eigenveil.subspace.tracking import RADIUS_SHARE, Answer, State, ask, best_weights, learn, plain_weights
 
-COUNT_SHARE = 0.01
 PILOT_ROUNDS = 4
 MEMORY = 50.0
 DRIFT_WEIGHT = 0.2
