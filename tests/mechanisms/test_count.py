@@ -2,8 +2,12 @@ import numpy as np
 import pytest
 
 from eigenveil.engines import TensorPopulation
-from eigenveil.mechanisms import Veil, no_noise, noisy_count
+from eigenveil.mechanisms import Census, Veil, no_noise, noisy_census, noisy_count
 from eigenveil.privacy import Budget, Ledger
+from support.catalogue import MECHANISMS
+from support.checks import draws_match_ledger, noise_matches_ledger, stated_sensitivity_holds
+
+RELATIONS = ["add-remove", "replace", "empty-slot"]
 
 
 def make_veil(relation="add-remove", source=no_noise):
@@ -40,3 +44,94 @@ def test_noise_has_the_paid_spread():
     counts = [noisy_count(population, mu=0.5, veil=make_veil(source=None)) for _ in range(2000)]
     assert np.mean(counts) == pytest.approx(100, abs=6 * 2 / np.sqrt(2000))
     assert np.std(counts) == pytest.approx(2.0, rel=0.1)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(
+    ("rows", "good"),
+    [
+        (np.zeros((0, 2)), 0),
+        (np.ones((1, 2)), 1),
+        (np.array([[np.nan, 1.0]]), 0),
+        (np.array([[np.nan, 1.0], [np.inf, 1.0], [1e200, 1.0], [1.0, 1.0]]), 1),
+        (np.full((3, 2), 1e150), 3),
+    ],
+)
+def test_census_edge_cases(relation, rows, good):
+    census = noisy_census(TensorPopulation(rows), mu=0.1, veil=make_veil(relation))
+    assert census == Census(good=good, bad=len(rows) - good)
+
+
+@pytest.mark.parametrize(
+    ("relation", "sensitivity", "draws"), [("add-remove", 1, 2), ("replace", 1, 1), ("empty-slot", 2**0.5, 2)]
+)
+def test_census_costs_mu(relation, sensitivity, draws):
+    veil = make_veil(relation)
+    noisy_census(TensorPopulation(np.ones((5, 1))), mu=0.1, veil=veil)
+    assert veil.ledger.mu == pytest.approx(0.1)
+    entry = next(entry for entry in veil.ledger.entries if entry.kind == "gaussian")
+    assert (entry.sensitivity, entry.draws, entry.releases) == (pytest.approx(sensitivity), draws, 1)
+    assert entry.scale == pytest.approx(sensitivity / 0.1)
+    assert ("public under replace" in str(veil.ledger)) == (relation == "replace")
+
+
+@pytest.fixture
+def census(monkeypatch):
+    run = (TensorPopulation, lambda population, veil: noisy_census(population, mu=0.1, veil=veil))
+    monkeypatch.setitem(MECHANISMS, "census", run)
+    return "census"
+
+
+GOOD, BAD, NOTHING = [1.0, 2.0], [np.nan, 1.0], [np.inf, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("relation", "before", "after", "moved"),
+    [
+        ("add-remove", [GOOD, GOOD], [GOOD], 1),
+        ("add-remove", [GOOD, BAD], [GOOD], 1),
+        ("replace", [GOOD, GOOD], [GOOD, BAD], 1),
+        ("replace", [BAD, GOOD], [GOOD, GOOD], 1),
+        ("replace", [GOOD, BAD], [GOOD, NOTHING], 0),
+        ("empty-slot", [GOOD, GOOD], [GOOD, NOTHING], 1),  # of sqrt(2): one less good, one more bad
+        ("empty-slot", [GOOD, BAD], [GOOD, NOTHING], 0),
+        ("empty-slot", [GOOD, GOOD], [GOOD], 0.5),  # where no slot is held for it; ratios are of squares
+    ],
+)
+def test_census_sensitivity_holds_and_is_reached(census, relation, before, after, moved):
+    ratio = stated_sensitivity_holds(census, relation, np.array(before), np.array(after))
+    assert ratio == pytest.approx(moved)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_census_draws_what_the_ledger_says(census, relation):
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    draws_match_ledger(census, relation, rows)
+    noise_matches_ledger(census, relation, rows)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_census_noise_has_the_paid_spread(relation):
+    rows = np.ones((100, 1))
+    rows[:30] = np.nan
+    taken = [noisy_census(TensorPopulation(rows), mu=0.5, veil=make_veil(relation, None)) for _ in range(1500)]
+    pairs = np.array([(census.good, census.bad) for census in taken])
+    noise = 2.0 * (2**0.5 if relation == "empty-slot" else 1)
+    np.testing.assert_allclose(pairs.mean(axis=0), [70, 30], atol=6 * noise / np.sqrt(1500))
+    np.testing.assert_allclose(pairs.std(axis=0), noise, rtol=0.1)
+    correlation = np.corrcoef(pairs.T)[0, 1]
+    assert correlation == pytest.approx(-1 if relation == "replace" else 0, abs=0.15)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_one_bad_row_changes_no_shape(relation):
+    rows = np.random.default_rng(0).normal(size=(50, 3))
+    spoilt = rows.copy()
+    spoilt[7, 1] = np.nan
+    seen = []
+    for data in (rows, spoilt):
+        veil = make_veil(relation, None)
+        census = noisy_census(TensorPopulation(data), mu=0.1, veil=veil)
+        kinds = [(entry.what, entry.kind, entry.draws, entry.scale) for entry in veil.ledger.entries]
+        seen.append((type(census.good), type(census.bad), kinds))
+    assert seen[0] == seen[1]

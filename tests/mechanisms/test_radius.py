@@ -59,3 +59,58 @@ def test_with_many_units_noise_moves_it_little():
     median = np.median(np.linalg.norm(rows, axis=1))
     for _ in range(20):
         assert median * 0.84 <= search(rows, 10_000, source=None) <= median * 1.2
+
+
+NEAR = EDGES[500:532]
+
+
+def near_search(rows, target, *, source=no_noise, mu=0.5, edges=NEAR):
+    veil = Veil(Ledger(Budget.from_mu(1.0)), source=source)
+    population = TensorPopulation(rows)
+    found = radius_search(
+        population, centre=np.zeros(population.shape), target=target, mu=mu, veil=veil, edges=edges
+    )
+    return found, veil.ledger
+
+
+def test_fewer_edges_cost_fewer_counts_with_less_noise():
+    found, ledger = near_search(np.full((9, 1), 1.5), 5)
+    assert found == NEAR[np.searchsorted(NEAR, 1.5)]
+    (entry,) = ledger.entries
+    assert (entry.releases, entry.draws, entry.sensitivity) == (5, 5, 1.0)
+    assert entry.scale == pytest.approx(math.sqrt(5) / 0.5)
+    assert ledger.mu == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("size", [2, 4, 32, 64])
+def test_every_one_of_few_edges_can_be_the_answer(size):
+    edges = EDGES[500 : 500 + size]
+    for edge in edges:
+        assert near_search(np.array([[edge]]), 1, edges=edges)[0] == edge
+
+
+def test_outside_of_the_window_it_is_its_end():
+    assert near_search(np.full((9, 1), 1e9), 5)[0] == NEAR[-1]
+    assert near_search(np.zeros((9, 1)), 5)[0] == NEAR[0]
+    assert near_search(np.zeros((0, 1)), 5)[0] == NEAR[-1]
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        EDGES[:1],
+        EDGES[:3],
+        EDGES[:0],
+        EDGES[:4][::-1],
+        np.array([0.0, 1.0]),
+        np.array([1.0, np.inf]),
+        np.ones((2, 2)),
+    ],
+)
+def test_edges_that_cannot_be_searched_are_refused_before_anything_is_charged(edges):
+    veil = Veil(Ledger(Budget.from_mu(1.0)))
+    with pytest.raises(InvalidInputError, match="edges must be"):
+        radius_search(
+            TensorPopulation(np.ones((3, 1))), centre=np.zeros(1), target=1, mu=0.1, veil=veil, edges=edges
+        )
+    assert veil.ledger.mu == 0

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenveil.errors import BudgetExceededError, InvalidInputError
-from eigenveil.mechanisms import Veil
+from eigenveil.mechanisms import Veil, no_noise
 from eigenveil.mechanisms.veil import grid_exponent
 from eigenveil.privacy import Budget, Ledger
 
@@ -105,3 +105,14 @@ def test_over_a_part_keeps_the_source_and_charges_the_part():
         inner.gaussian("x", mu=0.9, sensitivity=1.0, draws=1)
     assert ledger.private
     assert ledger.mu == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("mu", [2.0**-40, 2.0**-52, 2.0**-60])
+def test_a_grid_coarser_than_one_lets_no_count_through(mu):
+    """Whole numbers that differ by the sensitivity must not come out further apart than it."""
+    budget = Budget.from_mu(1.0)
+    found = []
+    for count in (1000, 1001):
+        grant = Veil(Ledger(budget), source=no_noise).gaussian("count", mu=mu, sensitivity=1.0, draws=1)
+        found.append(grant.release(grant.on_grid([count]))[0])
+    assert abs(found[1] - found[0]) <= 1

@@ -105,13 +105,55 @@ def test_the_warning_depends_on_releases_only():
     assert f"about {n_hat:.0f} units" in str(caught[0].message)
 
 
-def test_pilots_by_number_of_units():
-    X = np.random.default_rng(0).normal(size=(20_000, 10))
-    many = tracked_pca(X, 2, epsilon=1.0, delta=1e-6)
-    assert many.diagnostics["pilot"] == "block"
-    few = quietly(X[:1000], 2, epsilon=1.0, delta=1e-6)
+def test_the_pilot_follows_the_units():
+    """A gap before many small directions: rounds of a block. Slow directions, or few units: Sigma itself."""
+    rng = np.random.default_rng(0)
+    gap = rng.normal(size=(20_000, 200)) * np.sqrt([10.0, 8.0] + [1.0] * 198)
+    assert tracked_pca(gap, 2, epsilon=1.0, delta=1e-6).diagnostics["pilot"] == "block"
+    slow = rng.normal(size=(50_000, 12)) * np.sqrt([1.2] + [1.0] * 11)
+    assert tracked_pca(slow, 1, epsilon=1.0, delta=1e-6).diagnostics["pilot"] == "matrix"
+    few = quietly(gap[:1000, :10], 2, epsilon=1.0, delta=1e-6)
     assert few.diagnostics["pilot"] == "matrix"
     assert [r["kind"] for r in few.diagnostics["rounds"]] == ["last", "last"]
+
+
+def test_directions_that_converge_slowly_are_found():
+    """Rare spikes: eigenvalues 1.09 and .99; a block would need some thirty rounds."""
+    data = ev.datasets.rare_spikes(100_000, 15, alpha=0.01, random_state=1)
+    release = tracked_pca(data.samples, 1, epsilon=1.0, delta=1e-6)
+    assert ev.metrics.zeta(release.components, data.covariance) < 0.08
+
+
+def test_a_block_that_would_be_the_whole_space_is_sigma_itself():
+    data = ev.datasets.rare_spikes(50_000, 5, alpha=0.01, random_state=2)
+    release = tracked_pca(data.samples, 1, epsilon=1.0, delta=1e-6)
+    assert release.diagnostics["rounds"] == ()
+    assert [entry.what for entry in release.ledger.entries if "Sigma" in entry.what] == [
+        "Sigma: radius",
+        "Sigma: sum",
+    ] * 2
+    assert ev.metrics.zeta(release.components, data.covariance) < 0.1
+
+
+def test_variances_are_bought_and_in_order():
+    X = np.random.default_rng(0).normal(size=(50_000, 30)) * np.sqrt([9.0, 4.0] + [1.0] * 28)
+    release = tracked_pca(X, 2, epsilon=1.0, delta=1e-6)
+    bought = release.variances
+    np.testing.assert_array_equal(release.eigenvalues, bought.explained)
+    np.testing.assert_allclose(bought.explained, [9.0, 4.0], atol=6 * bought.noise + 0.1)
+    assert bought.noise < 0.2
+    assert bought.total == pytest.approx(41.0, abs=6 * bought.total_noise + 0.4)
+    assert np.all(np.diff(bought.explained) <= 0)
+
+
+def test_bad_units_are_counted_and_told_of():
+    X = np.random.default_rng(0).normal(size=(20_000, 6))
+    X[:3000, 2] = np.nan
+    with pytest.warns(UserWarning, match="hold no row of finite numbers") as caught:
+        release = tracked_pca(X, 2, epsilon=1.0, delta=1e-6)
+    assert release.diagnostics["bad_units"] == pytest.approx(3000, abs=400)
+    assert f"{release.diagnostics['bad_units']:.0f} units" in str(caught[0].message)
+    tracked_pca(X[2500:], 2, epsilon=1.0, delta=1e-6)  # 500 of 17,500: no warning, which would be an error here
 
 
 def test_shared_ledger_and_refusals():
@@ -198,5 +240,4 @@ def test_skewed_rows_are_not_left_to_the_bias_of_clipping():
     F = np.exp(0.8 * rng.normal(size=(150_000, 40)))
     X = (F - F.mean(axis=0)) / F.std(axis=0) * np.sqrt(lam)
     release = tracked_pca(X, 2, epsilon=1.0, delta=1e-6)
-    assert release.ledger.entries[-1].what == "last, Sigma itself: sum"
-    assert ev.metrics.zeta(release.components, np.diag(lam)) < 0.1
+    assert ev.metrics.zeta(release.components, np.diag(lam)) < 0.03

@@ -3,7 +3,13 @@
 from eigenveil.engines.local import LocalEngine
 from eigenveil.engines.plans import Coins, DisjointPlan, FullPlan, Plan, PoissonPlan, RangePlan, batches
 from eigenveil.engines.population import Population
-from eigenveil.engines.sampled import BlockPopulation, MatrixPopulation, SampledPopulation, VectorPopulation
+from eigenveil.engines.sampled import (
+    BlockPopulation,
+    MatrixPopulation,
+    SampledPopulation,
+    VariancePopulation,
+    VectorPopulation,
+)
 from eigenveil.engines.tensors import TensorPopulation
 
 __all__ = [
@@ -19,6 +25,7 @@ __all__ = [
     "RangePlan",
     "SampledPopulation",
     "TensorPopulation",
+    "VariancePopulation",
     "VectorPopulation",
     "batches",
 ]

@@ -12,9 +12,10 @@ from eigenveil.engines.local import LocalEngine
 from eigenveil.engines.plans import FullPlan, Plan
 from eigenveil.engines.population import FloatArray, IntArray, Population, counts_at
 from eigenveil.errors import InvalidInputError
-from eigenveil.kernels import Clip, Surveyor, symmetric_part
+from eigenveil.kernels import Clip, Surveyor, TensorSurveyor, symmetric_part
 from eigenveil.kernels.loops import BoolArray
 from eigenveil.operators import Operator
+from eigenveil.operators.operator import Prepared
 from eigenveil.operators.picking import pick
 
 
@@ -78,11 +79,7 @@ class BlockPopulation(SampledPopulation):
         self, operator: Operator, W: FloatArray, *, plan: Plan | None = None, engine: LocalEngine | None = None
     ) -> None:
         super().__init__(operator, plan=plan, engine=engine)
-        self.W = np.ascontiguousarray(W, dtype=np.float64)
-        if self.W.ndim != 2 or self.W.shape[0] != operator.d or not self.W.shape[1]:
-            raise InvalidInputError(f"W must have shape ({operator.d}, m), got {np.shape(W)}.")
-        if not np.all(np.isfinite(self.W)):
-            raise InvalidInputError("W must be finite.")
+        self.W = _checked_columns("W", W, operator.d)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -147,3 +144,75 @@ class VectorPopulation(SampledPopulation):
 
     def _surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
         return self.operator.vector_surveyor(centre, clips)
+
+
+class VariancePopulation(SampledPopulation):
+    """Each unit's u_j^T A_i u_j for the columns u_j of a public U, and last the rest of its trace.
+
+    Parameters
+    ----------
+    operator : Operator
+        The matrices.
+    U : array of shape (d, k)
+        Orthonormal columns.
+    entries : slice
+        Which of the k + 1 numbers are meant: all by default.
+
+    Examples
+    --------
+    >>> from eigenveil.operators import samples
+    >>> X = np.array([[3.0, 4.0], [0.0, 1.0]])
+    >>> both = VariancePopulation(samples.rows(X), np.eye(2)[:, :1])
+    >>> np.concatenate(list(both.tensors())).tolist()
+    [[9.0, 16.0], [0.0, 1.0]]
+    >>> rest = VariancePopulation(samples.rows(X), np.eye(2)[:, :1], entries=slice(1, None))
+    >>> rest.shape, rest.counts_within(np.zeros(1), np.array([2.0, 20.0])).tolist()
+    ((1,), [1, 2])
+    """
+
+    def __init__(
+        self,
+        operator: Operator,
+        U: FloatArray,
+        *,
+        entries: slice = slice(None),
+        plan: Plan | None = None,
+        engine: LocalEngine | None = None,
+    ) -> None:
+        super().__init__(operator, plan=plan, engine=engine)
+        self.U = _checked_columns("U", U, operator.d)
+        self.entries = entries
+        if not len(range(self.U.shape[1] + 1)[entries]):
+            raise InvalidInputError(f"none of the {self.U.shape[1] + 1} numbers of a unit is among {entries!r}.")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one tensor."""
+        return (len(range(self.U.shape[1] + 1)[self.entries]),)
+
+    @property
+    def symmetric(self) -> bool:
+        """Vectors are not matrices."""
+        return False
+
+    def tensors(self) -> Iterator[FloatArray]:
+        """Blocks of these numbers, of the units let in."""
+        for chunk, skip in self._chunks():
+            numbers = self._of(chunk)
+            yield numbers if skip is None else numbers[~skip]
+
+    def _surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        return Prepared(TensorSurveyor(centre, clips), lambda chunk: iter([(self._of(chunk), slice(None))]))
+
+    def _of(self, chunk: Any) -> FloatArray:
+        return self.operator.variances(chunk, self.U)[:, self.entries]
+
+
+def _checked_columns(name: str, matrix: FloatArray, d: int) -> FloatArray:
+    """The matrix, if it is finite and has d rows and a column at least."""
+    out = np.ascontiguousarray(matrix, dtype=np.float64)
+    if out.ndim != 2 or out.shape[0] != d or not out.shape[1]:
+        raise InvalidInputError(f"{name} must have shape ({d}, m), got {np.shape(matrix)}.")
+    if not np.all(np.isfinite(out)):
+        raise InvalidInputError(f"{name} must be finite.")
+    return out

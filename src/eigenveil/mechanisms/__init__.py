@@ -2,7 +2,7 @@
 
 from eigenveil.mechanisms.byte_source import ByteSource, SeededBytes, no_noise, system_bytes
 from eigenveil.mechanisms.clipped_sum import noisy_clipped_sum
-from eigenveil.mechanisms.count import noisy_count
+from eigenveil.mechanisms.count import Census, noisy_census, noisy_count
 from eigenveil.mechanisms.histogram import stability_histogram
 from eigenveil.mechanisms.private_mean import private_mean
 from eigenveil.mechanisms.propose_test_release import propose_test_release
@@ -12,11 +12,13 @@ from eigenveil.mechanisms.veil import Grant, Veil
 
 __all__ = [
     "ByteSource",
+    "Census",
     "Grant",
     "MeanRelease",
     "SeededBytes",
     "Veil",
     "no_noise",
+    "noisy_census",
     "noisy_clipped_sum",
     "noisy_count",
     "private_mean",

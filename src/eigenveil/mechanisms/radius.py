@@ -12,7 +12,7 @@ EDGES: FloatArray = 2.0 ** (np.arange(-512, 512) / 4)
 """The public grid of radii: 2^-128 to 2^127.75 in steps of 2^(1/4)."""
 
 QUERIES = 10
-"""Noisy counts in one search: exactly log2 of the number of edges."""
+"""Noisy counts in one search over all of the grid: exactly log2 of the number of edges."""
 
 
 def radius_search(
@@ -23,38 +23,79 @@ def radius_search(
     mu: float,
     veil: Veil,
     what: str = "radius",
+    edges: FloatArray = EDGES,
 ) -> float:
     """The smallest edge at which a noisy count of units with norm(a_i - centre) <= edge reaches `target`.
 
-    1. pay for exactly 10 counts, whichever way the search goes
-    2. ten times: ask the middle edge; noisy count >= target: go left, else go right
+    1. pay for exactly log2(size of edges) counts, 10 by default, whichever way the search goes
+    2. that many times: ask the middle edge; noisy count >= target: go left, else go right
 
     The data are read once, for the counts at all edges.
+
+    Parameters
+    ----------
+    population : Population
+        The units.
+    centre : array
+        Public.
+    target : float
+        How many units the radius is to hold.
+    mu : float
+        What the search may cost.
+    edges : array
+        Public: ascending numbers above 0, 2^j of them, j >= 1. Where about the radius lies is known, few edges
+        ask for fewer counts, each with less noise.
 
     Formal guarantees
     -----------------
     *Both relations:* a unit's computed norm depends on that unit alone, so it adds 0 or 1 to a count, and a
-    count moves by at most 1 between neighbours. Each of the 10 adaptively chosen counts gets noise of
-    standard deviation sqrt(10)/mu; together they are mu-GDP.
+    count moves by at most 1 between neighbours. Each of the j = log2(size) adaptively chosen counts gets noise
+    of standard deviation sqrt(j)/mu; together they are mu-GDP. Edges are public, so j is.
 
     ==============================  ==================================================================
     edge case                       answer
     ==============================  ==================================================================
     no units                        whatever noise says; the largest edge without noise
     one unit, all equal             the edge just above the common norm, if noise allows
-    zero norms                      the smallest edge, 2^-128
-    norms above the largest edge    the largest edge, 2^127.75
+    zero norms                      the smallest edge, 2^-128 by default
+    norms above the largest edge    the largest edge, 2^127.75 by default
     nan, inf, norm overflows        such a unit is in no count
     target is nan or infinite       refused (it is a public number)
+    edges not as said above         refused (they are public)
     ==============================  ==================================================================
+
+    Examples
+    --------
+    >>> from eigenveil.engines import TensorPopulation
+    >>> from eigenveil.privacy import Budget, Ledger
+    >>> veil = Veil(Ledger(Budget.from_mu(5.0)))
+    >>> population = TensorPopulation(np.full((1000, 1), 3.0))
+    >>> near = 2.0 ** np.arange(8)
+    >>> radius_search(population, centre=np.zeros(1), target=500, mu=5.0, veil=veil, edges=near)
+    4.0
+    >>> veil.ledger.entries[0].draws
+    3
     """
     if not np.isfinite(target):
         raise InvalidInputError(f"target must be a finite number, got {target!r}.")
-    grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=QUERIES, releases=QUERIES)
-    counts = population.counts_within(centre, EDGES)
-    low, high = 0, EDGES.size - 1
-    for _ in range(QUERIES):
+    queries = _queries(edges)
+    grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=queries, releases=queries)
+    counts = population.counts_within(centre, edges)
+    low, high = 0, edges.size - 1
+    for _ in range(queries):
         middle = (low + high) // 2
         enough = grant.release(grant.on_grid([counts[middle]]))[0] >= target
         low, high = (low, middle) if enough else (min(middle + 1, high), high)
-    return float(EDGES[low])
+    return float(edges[low])
+
+
+def _queries(edges: FloatArray) -> int:
+    """How many counts a search over these edges takes; refuses edges over which there is none."""
+    queries = edges.size.bit_length() - 1
+    right_size = edges.ndim == 1 and queries >= 1 and edges.size == 1 << queries
+    if not (right_size and np.all(np.isfinite(edges)) and edges[0] > 0 and np.all(np.diff(edges) > 0)):
+        raise InvalidInputError(
+            f"edges must be 2^j (j at least 1) strictly ascending finite numbers above 0, got {edges.size}.",
+            hint="Take a slice of radius.EDGES of 2, 4, 8, ... edges.",
+        )
+    return queries

@@ -17,6 +17,7 @@ from eigenveil.engines import (
     Plan,
     PoissonPlan,
     RangePlan,
+    VariancePopulation,
     VectorPopulation,
 )
 from eigenveil.engines.population import FloatArray
@@ -83,6 +84,10 @@ class Units:
     def vectors(self) -> VectorPopulation:
         """The population of the units' mean rows."""
         return VectorPopulation(self.operator, plan=self.plan, engine=self.engine)
+
+    def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> VariancePopulation:
+        """The population of u_j^T A_i u_j and, last, the rest of the trace; `entries` says which of them."""
+        return VariancePopulation(self.operator, U, entries=entries, plan=self.plan, engine=self.engine)
 
     def shifted(self, shift: FloatArray) -> Units:
         """The same with `shift` taken off every row."""

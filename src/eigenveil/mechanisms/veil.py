@@ -146,8 +146,12 @@ class Grant:
         return math.ldexp(self._steps(1.0), self.exponent)
 
     def on_grid(self, numbers: npt.ArrayLike) -> IntArray:
-        """Whole numbers, such as counts, in grid steps: exact, since 1 is a multiple of the grid."""
-        return np.asarray(numbers, dtype=np.int64) << max(-self.exponent, 0)
+        """Whole numbers, such as counts, in grid steps: exact, since 1 is a multiple of the grid.
+
+        With noise above 2^50 the grid is coarser than 1; then nothing of the numbers is left, and all are 0.
+        """
+        whole = np.asarray(numbers, dtype=np.int64)
+        return whole << -self.exponent if self.exponent <= 0 else np.zeros_like(whole)
 
     def nearest(self, numbers: npt.ArrayLike) -> IntArray:
         """Real numbers in grid steps, each rounded to the nearest (the caller accounts for that)."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from eigenveil.kernels import to_single
-from eigenveil.kernels.loops import FloatArray
-from eigenveil.operators.operator import also_removed, take_off
+from eigenveil.kernels import row_product, squared_row_norms, to_single
+from eigenveil.kernels.loops import FloatArray, IntArray
+from eigenveil.operators.operator import also_removed, cut, take_off
 from eigenveil.sources import Source
 from eigenveil.sources.source import Values
 
@@ -35,6 +37,36 @@ class FromRows:
         rows = rows if self.shift is None else rows - self.shift
         return rows if self.removed is None else take_off(rows, self.removed)
 
+    def row_variances(self, values: Values, U: FloatArray) -> FloatArray:
+        """(u_j^T x)^2 of every row x, and last what of its squared norm they leave; nan for a bad row.
+
+        Sparse rows stay sparse unless something is removed.
+        """
+        if sparse.issparse(values) and self.removed is None:
+            return _with_rest(*self._sparse_products(values, U))
+        out, ones = np.empty((values.shape[0], U.shape[1] + 1)), np.ones((self.d, 1))
+        for where in cut(len(out), 16 * self.d):  # pieces that stay in the cache
+            rows = self.dense(values[where])
+            with np.errstate(invalid="ignore", over="ignore"):
+                squares = row_product(rows * rows, ones)[:, 0]
+            out[where] = _with_rest(row_product(rows, U), squares)
+        return out
+
+    def _sparse_products(self, values: Any, U: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """U^T x and the squared norm of every row, from the entries present."""
+        x, column = values.data.astype(np.float64), values.indices
+        of_row = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
+        n = values.shape[0]
+        with np.errstate(invalid="ignore", over="ignore"):
+            y = sums_by(of_row, n, (x * u[column] for u in U.T))
+            if self.shift is None:
+                return y, sums_by(of_row, n, [x * x])[:, 0]
+            y -= [math.fsum(u * self.shift) for u in U.T]
+            there = self.shift[column]
+            squares = sums_by(of_row, n, [(x - there) ** 2, there**2])
+            elsewhere = np.maximum(math.fsum(self.shift**2) - squares[:, 1], 0.0)
+            return y, squares[:, 0] + elsewhere
+
     def shifted(self, shift: FloatArray) -> Self:
         """The operator with `shift`, rounded to single precision, taken off every row."""
         rounded = to_single(shift)
@@ -43,3 +75,23 @@ class FromRows:
     def projected(self, removed: FloatArray) -> Self:
         """The operator of P A P."""
         return replace(self, removed=also_removed(self.removed, removed))
+
+
+def sums_by(group: IntArray, groups: int, columns: Iterable[FloatArray]) -> FloatArray:
+    """The sum of each column's values over every group, added one by one in their order: no group sees another.
+
+    Examples
+    --------
+    >>> sums_by(np.array([0, 2, 2]), 3, [np.array([1.0, 2.0, 3.0])]).tolist()
+    [[1.0], [0.0], [5.0]]
+    """
+    return np.stack([np.bincount(group, weights=values, minlength=groups) for values in columns], axis=1)
+
+
+def _with_rest(y: FloatArray, squares: FloatArray) -> FloatArray:
+    """y_j^2, and last the squared norm less their sum, not below 0; nan where the squared norm is not finite."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        rest = np.maximum(squares - squared_row_norms(y), 0.0)
+        out: FloatArray = np.concatenate([y * y, rest[:, None]], axis=1)
+    out[~np.isfinite(squares)] = np.nan
+    return out

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenveil.kernels import row_product
+from eigenveil.kernels import row_product, squared_row_norms
 from eigenveil.kernels.loops import FloatArray, Rows
 from eigenveil.operators.explicit import ExplicitOperator, no_rows
 from eigenveil.operators.operator import also_removed, cut, take_off
@@ -47,6 +47,18 @@ class MatricesOperator(ExplicitOperator[Rows]):
             return out
         columns = np.ascontiguousarray(np.swapaxes(out, 1, 2)).reshape(-1, self.d)
         return np.swapaxes(take_off(columns, self.removed).reshape(len(chunk), W.shape[1], self.d), 1, 2)
+
+    def variances(self, chunk: Rows, U: FloatArray) -> FloatArray:
+        """Inner products with u_j u_j^T, and with what they leave of the identity (or of P P)."""
+        P = np.eye(self.d)
+        if self.removed is not None:
+            P, U = take_off(P, self.removed), take_off(np.ascontiguousarray(U.T), self.removed).T
+        outer = np.ascontiguousarray((U[:, None, :] * U[None, :, :]).reshape(self.d**2, U.shape[1]))
+        rest = row_product(P, P).reshape(-1, 1) - row_product(outer, np.ones((U.shape[1], 1)))
+        entries = chunk.astype(np.float64).reshape(len(chunk), self.d**2)
+        out = row_product(entries, np.concatenate([outer, rest], axis=1))
+        out[~np.isfinite(squared_row_norms(entries))] = np.nan
+        return out
 
     def shifted(self, shift: FloatArray) -> MatricesOperator:  # noqa: ARG002
         """Refused: matrices have no rows."""

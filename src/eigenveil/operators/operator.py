@@ -32,6 +32,12 @@ class Operator(Protocol):
     def products(self, chunk: Any, W: FloatArray) -> FloatArray:
         """A_i W of every unit: shape (units, d, m)."""
 
+    def variances(self, chunk: Any, U: FloatArray) -> FloatArray:
+        """For orthonormal columns u_j of U: u_j^T A_i u_j, and last the rest of the trace: shape (units, k + 1).
+
+        A chunk is never made dense as a whole. All of a bad unit is nan.
+        """
+
     def surveyor(self, W: FloatArray, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
         """Goes over chunks for norms and clipped sums of A_i W - centre."""
 

@@ -9,7 +9,7 @@ import numpy as np
 from eigenveil.kernels import outer_means, row_product, squared_row_norms
 from eigenveil.kernels.loops import FloatArray, IntArray
 from eigenveil.operators.explicit import ExplicitOperator
-from eigenveil.operators.from_rows import FromRows
+from eigenveil.operators.from_rows import FromRows, sums_by
 from eigenveil.sources import Block
 
 
@@ -37,6 +37,17 @@ class PeopleOperator(FromRows, ExplicitOperator[Block]):
         """Mean of x (W^T x)^T over each person's rows."""
         rows = self.dense(chunk.values)
         return self._means(chunk, rows, row_product(rows, W))
+
+    def variances(self, chunk: Block, U: FloatArray) -> FloatArray:
+        """Means over each person's good rows."""
+        of_rows = self.row_variances(chunk.values, U)
+        good = np.isfinite(of_rows).all(axis=1)
+        units = self.units(chunk)
+        person = np.repeat(np.arange(units), np.diff(_offsets(chunk)))[good]
+        with np.errstate(invalid="ignore"):
+            counts = np.bincount(person, minlength=units)[:, None]
+            means: FloatArray = sums_by(person, units, of_rows[good].T) / counts
+        return means
 
     def vectors(self, chunk: Block) -> FloatArray:
         """Each person's mean row."""

@@ -43,6 +43,10 @@ class RowsOperator(FromRows):
         with np.errstate(invalid="ignore", over="ignore"):
             return x[:, :, None] * row_product(x, W)[:, None, :]
 
+    def variances(self, chunk: Values, U: FloatArray) -> FloatArray:
+        """(u_j^T x)^2, and what of ||x||^2 they leave."""
+        return self.row_variances(chunk, U)
+
     def surveyor(self, W: FloatArray, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
         """In one pass, from X W, X C and row norms; no tensor per row."""
         if self.removed is not None:

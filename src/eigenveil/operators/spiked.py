@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from eigenveil.kernels import Clip, Surveyor, row_product
+from eigenveil.kernels import Clip, Surveyor, row_product, squared_row_norms
 from eigenveil.kernels.loops import FloatArray
 from eigenveil.operators.operator import take_off
 from eigenveil.operators.rows import RowsOperator
@@ -38,6 +39,14 @@ class SpikedOperator:
     def products(self, chunk: Values, W: FloatArray) -> FloatArray:
         """The products A W."""
         return self.rows.products(chunk, W) + self._common(W)
+
+    def variances(self, chunk: Values, U: FloatArray) -> FloatArray:
+        """Those of z z^T, and of the common part."""
+        along = row_product(np.ascontiguousarray(self.directions.T), np.ascontiguousarray(U))
+        common = [math.fsum(self.eigenvalues * along[:, j] ** 2) for j in range(U.shape[1])]
+        trace = math.fsum(self.eigenvalues * squared_row_norms(np.ascontiguousarray(self.directions.T)))
+        both: FloatArray = self.rows.variances(chunk, U) + np.array([*common, trace - math.fsum(common)])
+        return both
 
     def surveyor(self, W: FloatArray, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
         """The survey of z (W^T z)^T around the centre less the common part."""

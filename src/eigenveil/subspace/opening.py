@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from eigenveil.engines import LocalEngine
@@ -10,6 +12,25 @@ from eigenveil.mechanisms import SeededBytes, Veil
 from eigenveil.mechanisms.units import Units
 from eigenveil.operators import Operator, samples
 from eigenveil.privacy import Budget, Ledger, Relation
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prepared:
+    """Data, and what is to be done to its units once they are open and before an algorithm sees them.
+
+    Every algorithm takes it in place of data.
+
+    Parameters
+    ----------
+    data : anything that holds rows, or what `eigenveil.samples` makes
+        The units.
+    prepare : callable
+        Called once with the open units, after it is known that the run fits its ledger. It may buy from their
+        budget (a mean, say) and returns the units that the algorithm gets, with what is left.
+    """
+
+    data: Any
+    prepare: Callable[[Units], Units]
 
 
 def open_units(
@@ -50,12 +71,13 @@ def open_units(
         )
     _refuse_overspending(ledger, budget)
     source = None if random_state is None else SeededBytes(random_state)
-    return Units(
-        operator=as_operator(data),
+    units = Units(
+        operator=as_operator(data.data if isinstance(data, Prepared) else data),
         veil=Veil(ledger, source=source),
         budget=budget,
         engine=LocalEngine() if engine is None else engine,
     )
+    return data.prepare(units) if isinstance(data, Prepared) else units
 
 
 def as_operator(data: Any) -> Operator:

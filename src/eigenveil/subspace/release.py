@@ -9,6 +9,7 @@ import numpy as np
 
 from eigenveil.engines.population import FloatArray
 from eigenveil.privacy.ledger import Ledger
+from eigenveil.subspace.variances import Variances
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +24,9 @@ class Release:
         Orthonormal rows, best first; the entry of largest size in each is positive.
     eigenvalues : array of shape (k,), optional
         Private estimates of the variances along them, where the algorithm has any.
+    variances : Variances, optional
+        Variances along the components and in all, with their noise, where a release of their own was bought for
+        them; `eigenvalues` are then these.
     mean : array of shape (d,), optional
         The private mean that was taken off the rows, where they were centred.
     ledger : Ledger
@@ -35,6 +39,7 @@ class Release:
     components: FloatArray
     ledger: Ledger
     eigenvalues: FloatArray | None = None
+    variances: Variances | None = None
     mean: FloatArray | None = None
     diagnostics: Mapping[str, object] = field(default_factory=dict)
 

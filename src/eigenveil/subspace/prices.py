@@ -1,0 +1,62 @@
+"""What noise, and a lack of rounds, are expected to cost: shares of the energy of the first k directions.
+
+All of it is arithmetic on releases, to first order: an error N_ij of Sigma between a wanted direction i and
+another one j costs N_ij^2/(lambda_i - lambda_j). Prices decide what is asked next: they must rank ways to ask, and
+an error by a factor of 2 matters little.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eigenveil.engines.population import FloatArray
+from eigenveil.subspace.tracking import State
+
+_TINY = 1e-100
+"""Smaller eigenvalues are taken as this, so that nothing overflows."""
+
+
+def noise_of_block(state: State, noise: float, k: int) -> float:
+    """The share of energy that such noise on Sigma W costs: outside the span of W, where most of it lies."""
+    size = np.maximum(state.eigenvalues[:k], _TINY)
+    return float(_others(state) * noise**2 * np.sum(1 / size) / size.sum())
+
+
+def noise_of_matrix(state: State, noise: float, k: int, *, trace: float = 0.0) -> float:
+    """The same for noise on Sigma itself (smaller by sqrt(2) off the diagonal), whose trace may be known."""
+    inside = np.sum(1 / np.maximum(state.eigenvalues[:k, None] - state.eigenvalues[None, k:], _least_gap(state)))
+    outside = np.sum(_others(state) / _gaps(state, k, trace))
+    return float(noise**2 / 2 * (inside + outside) / max(state.eigenvalues[:k].sum(), _TINY))
+
+
+def slowness(state: State, k: int, *, trace: float) -> float:
+    """The share of energy that directions will still lack after one more round, for want of rounds."""
+    top = np.maximum(state.eigenvalues[:k], _TINY)
+    slow = np.minimum(max(float(state.eigenvalues[-1]), 0.0) / top, 1.0) ** 2
+    return float(np.sum(_others(state) * state.unfinished * slow / _gaps(state, k, trace)) / top.sum())
+
+
+def lag(state: State, k: int, *, trace: float) -> float:
+    """What a last round leaves of the energy that directions lack: errors towards the mean eigenvalue outside."""
+    shift = 0.5 * float(state.eigenvalues[-1])
+    above = np.maximum(state.eigenvalues[:k] - shift, _TINY)
+    outside = np.maximum(above - _gaps(state, k, trace), 0.0)
+    return float(np.mean((outside / above) ** 2))
+
+
+def _others(state: State) -> int:
+    """How many directions there are outside the span of W."""
+    d, m = int(state.W.shape[0]), int(state.W.shape[1])
+    return d - m
+
+
+def _least_gap(state: State) -> float:
+    """Eigenvalues are not told apart closer than this."""
+    return max(0.02 * float(state.eigenvalues[0]), _TINY)
+
+
+def _gaps(state: State, k: int, trace: float) -> FloatArray:
+    """How far the first k eigenvalues lie above the mean one outside the span of W."""
+    values = state.eigenvalues
+    outside = min(max(trace - float(values.sum()), 0.0) / max(_others(state), 1), float(values[-1]))
+    return np.maximum(values[:k] - outside, _least_gap(state))

@@ -1,0 +1,320 @@
+"""Variances along released directions, and in all, from a release of their own.
+
+BuyVariances({A_i}, u_1..u_k, guess, n_hat, mu):
+  a_i = (u_1^T A_i u_1, ..., u_k^T A_i u_k),  r_i = trace(A_i) - sum of a_i
+  1  explained <- ClippedMean({a_i}, centre guess)
+  2  share above <- noisy count of ||a_i - guess|| <= R, over n_hat, taken from 1
+  3  middle of the r_i: a radius search around 0 at the median
+     rest <- ClippedMean({r_i}, centre middle)
+  4  total <- sum of explained + rest
+
+ClippedMean({a_i}, C):
+  1  R <- noisy search, over 32 edges around a public scale, for the highest quantile q <= .99 that noise lets it
+     see
+  2  R <- R log(p)/log(1 - q), p = 1.5 sqrt(k) sensitivity/(R mu n_hat), at which the bias of clipping is about
+     half of the noise: what is out of sight is taken to fall off exponentially   # 1 to 4 times
+  3  return C + (sum_i clip_R(a_i - C) + noise) / n_hat
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from eigenveil.engines.population import FloatArray, Population
+from eigenveil.errors import InvalidInputError
+from eigenveil.kernels import to_single
+from eigenveil.mechanisms import noisy_clipped_sum, radius_search
+from eigenveil.mechanisms.private_mean import reachable_quantile
+from eigenveil.mechanisms.radius import EDGES, QUERIES
+from eigenveil.mechanisms.units import Units
+from eigenveil.mechanisms.veil import Veil
+from eigenveil.privacy.budget import split_mu
+
+SHARES = {"radius": 0.15, "sum": 0.6, "above": 0.02, "middle": 0.08, "rest radius": 0.06, "rest sum": 0.09}
+"""Shares of mu^2. Where components are as many as columns there is no rest, and its shares go to the others."""
+HIGHEST, FARTHEST = 0.99, 4.0
+"""The highest quantile that is searched for, and how far beyond what was found a radius may go."""
+TAIL = 1.5
+"""The wanted share above a radius, over sqrt(k) times the one at which a wider radius brings as much noise as it
+takes off bias. Bias is then about half of the noise, near the best for the two together."""
+LOWEST, HIGHEST_EDGE, HIGHEST_REST = 2.0**-10, 64.0, 16.0
+"""Where radii are searched for: from 2^-10 of a public scale to 64 times it, or 16 times where it is a median."""
+_COUNTS = 5
+"""Noisy counts in a search, among 2^5 edges."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variances:
+    """Private estimates of u^T Sigma u for every component u, and of the trace of Sigma.
+
+    Parameters
+    ----------
+    explained : array of shape (k,)
+        Along each component, at least 0.
+    total : float
+        The trace, at least the sum of `explained`.
+    noise, total_noise : float
+        Standard deviation of the noise in an entry of `explained`, and in `total`.
+    share_above : float
+        A noisy share of the units that were shortened, in [0, 1]: about how much the estimates may be too low.
+    centre, radius : array of shape (k,), float
+        Units were shortened to this distance from there.
+    seen, quantile : float
+        About the distance from there within which a noisy search saw this share of the units: how far they spread.
+    rest_centre, rest_radius, rest_seen, rest_quantile : float
+        The same for what the components leave of a unit's trace. nan where there is no rest.
+    n_hat : float
+        By what sums were divided.
+    """
+
+    explained: FloatArray
+    total: float
+    noise: float
+    total_noise: float
+    share_above: float
+    centre: FloatArray = field(default_factory=lambda: np.zeros(0))
+    radius: float = math.nan
+    seen: float = math.nan
+    quantile: float = math.nan
+    rest_centre: float = math.nan
+    rest_radius: float = math.nan
+    rest_seen: float = math.nan
+    rest_quantile: float = math.nan
+    n_hat: float = math.nan
+
+    @property
+    def ratios(self) -> FloatArray:
+        """Share of the total that each component explains."""
+        return self.explained / self.total if self.total > 0 else 0 * self.explained
+
+    def in_order(self, order: npt.NDArray[np.intp]) -> Self:
+        """The same with the components in another order."""
+        return replace(self, explained=self.explained[order], centre=self.centre[order])
+
+
+def buy_variances(
+    units: Units, components: FloatArray, *, guess: FloatArray, n_hat: float, mu: float
+) -> Variances:
+    """Variances along components that are already public, and the trace, with all of `mu`.
+
+    Parameters
+    ----------
+    units : Units
+        The same as those whose components were found: centred if they were, with nothing taken off or damped.
+    components : array of shape (k, d)
+        Public: orthonormal rows.
+    guess : array of shape (k,)
+        Public: rough variances along them, the better the less noise. Off by a factor of 8 they still serve; what
+        is negative or nan is taken as 0. All 0: searches go over all of the public grid, at twice the counts.
+    n_hat : float
+        Public: a noisy count of the units, or their number where it is public. Taken as 1 if smaller.
+    mu : float
+        What it may cost.
+
+    Formal guarantees
+    -----------------
+    *All relations.* Three radius searches and one count (sensitivity 1 each), and two clipped sums (sensitivity
+    R under *add-remove* and *empty-slot*, 2 R under *replace*), in sequence, with fixed shares of mu^2: mu-GDP in
+    all. What a unit adds is a function of that unit and of public numbers, to the bit (`Operator.variances`).
+    Windows, quantiles and radii follow from `guess`, `n_hat` and earlier releases. `explained` and `total` are cut
+    from below after the noise. With k = d there is no rest: one search, one sum and one count take all of mu.
+
+    `noise` and `total_noise` are exact standard deviations of the noise in the sums. Clipping biases the answers
+    low: for light tails by about half of the noise, for heavy ones (log-normal rows) by more than it.
+
+    ==============================  ==================================================================
+    edge case                       answer
+    ==============================  ==================================================================
+    no units, few units, n_hat 1    finite numbers that are all noise, and `noise` says so
+    all units zero                  noise of the smallest edge that was searched for
+    all equal to the guess          the guess, with noise of 2^-10 of it
+    k = d                           total is the sum of `explained`
+    huge, outliers                  shortened to the radius; the largest edge where all are out of it
+    nan, inf, norm overflows        such a unit adds nothing, in silence
+    guess of another shape          refused (public)
+    ==============================  ==================================================================
+
+    Examples
+    --------
+    >>> from eigenveil.mechanisms import Veil
+    >>> from eigenveil.operators import samples
+    >>> from eigenveil.privacy import Budget, Ledger
+    >>> X = np.random.default_rng(0).normal(size=(20_000, 3)) * [3.0, 1.0, 1.0]
+    >>> budget = Budget.from_mu(1.0)
+    >>> units = Units(samples.rows(X), Veil(Ledger(budget)), budget)
+    >>> bought = buy_variances(units, np.eye(3)[:1], guess=np.array([8.0]), n_hat=20_000, mu=1.0)
+    >>> bool(abs(bought.explained[0] - 9) < 0.5), bool(abs(bought.total - 11) < 0.5), bought.noise < 0.01
+    (True, True, True)
+    """
+    components = np.asarray(components, dtype=np.float64)
+    centre = _public_guess(guess, components)
+    k = len(components)
+    n_hat = max(float(n_hat), 1.0)
+    mus = _shares(mu, rest=k < units.d)
+    own = units.variances(components.T, entries=slice(k))
+    scale = float(np.linalg.norm(centre))
+    # 1
+    explained = _clipped_mean(
+        own,
+        centre=centre,
+        edges=_edges(scale * LOWEST, scale * HIGHEST_EDGE),
+        n_hat=n_hat,
+        mu_radius=mus["radius"],
+        mu_sum=mus["sum"],
+        veil=units.veil,
+        what="variances",
+    )
+    # 2
+    above = _share_above(own, centre, explained.radius, n_hat=n_hat, mu=mus["above"], veil=units.veil)
+    # 3
+    rest = _Mean(np.zeros(1), 0.0, np.full(1, math.nan))
+    if k < units.d:
+        widest = float(centre.max()) * (units.d - k)
+        others = units.variances(components.T, entries=slice(k, None))
+        rest = _rest(others, widest, float(centre.max()), n_hat=n_hat, mus=mus, veil=units.veil)
+    # 4
+    along = np.maximum(explained.mean, 0.0)
+    return Variances(
+        explained=along,
+        total=float(along.sum()) + max(float(rest.mean[0]), 0.0),
+        noise=explained.noise,
+        total_noise=math.hypot(math.sqrt(k) * explained.noise, rest.noise),
+        share_above=above,
+        centre=np.asarray(explained.centre, dtype=np.float64),
+        radius=explained.radius,
+        seen=explained.seen,
+        quantile=explained.quantile,
+        rest_centre=float(rest.centre[0]),
+        rest_radius=rest.radius,
+        rest_seen=rest.seen,
+        rest_quantile=rest.quantile,
+        n_hat=n_hat,
+    )
+
+
+@dataclass(frozen=True)
+class _Mean:
+    """A clipped noisy mean, the standard deviation of its noise, and how it was clipped: all public."""
+
+    mean: FloatArray
+    noise: float
+    centre: FloatArray
+    radius: float = math.nan
+    seen: float = math.nan
+    quantile: float = math.nan
+
+
+def _clipped_mean(
+    population: Population,
+    *,
+    centre: FloatArray,
+    edges: FloatArray,
+    n_hat: float,
+    mu_radius: float,
+    mu_sum: float,
+    veil: Veil,
+    what: str,
+) -> _Mean:
+    """The mean of the units' vectors around a public centre, clipped far out."""
+    # 1
+    quieter = math.sqrt(QUERIES / math.log2(edges.size))  # than in a search over all of the grid
+    q = reachable_quantile(HIGHEST, n_hat=n_hat, mu_radius=mu_radius * quieter)
+    found = radius_search(
+        population,
+        centre=centre,
+        target=q * n_hat,
+        mu=mu_radius,
+        veil=veil,
+        what=f"{what}: radius",
+        edges=edges,
+    )
+    # 2
+    noise_per_radius = veil.relation.distance_between_sums(1.0) / (mu_sum * n_hat)
+    wanted = found * _beyond(q, TAIL * math.sqrt(centre.size) * noise_per_radius)
+    radius = min(wanted, float(edges[-1]))
+    # 3
+    total = noisy_clipped_sum(population, centre=centre, radius=radius, mu=mu_sum, veil=veil, what=f"{what}: sum")
+    return _Mean(
+        centre + total / n_hat,
+        radius * noise_per_radius,
+        centre,
+        radius=radius,
+        seen=found * math.sqrt(edges[0] / edges[1]),  # between that edge and the one below
+        quantile=q,
+    )
+
+
+def _rest(
+    population: Population, widest: float, largest: float, *, n_hat: float, mus: dict[str, float], veil: Veil
+) -> _Mean:
+    """The mean of what the components leave: at most about `widest`; far below `largest` it needs no centre."""
+    edges = _edges(largest / 16, widest)
+    found = radius_search(
+        population,
+        centre=np.zeros(1),
+        target=n_hat / 2,
+        mu=mus["middle"],
+        veil=veil,
+        what="variances, rest: middle",
+        edges=edges,
+    )
+    middle = found * math.sqrt(edges[0] / edges[1])  # between that edge and the one below
+    return _clipped_mean(
+        population,
+        centre=to_single(np.array([middle])),
+        edges=_edges(middle * LOWEST, middle * HIGHEST_REST),
+        n_hat=n_hat,
+        mu_radius=mus["rest radius"],
+        mu_sum=mus["rest sum"],
+        veil=veil,
+        what="variances, rest",
+    )
+
+
+def _share_above(
+    population: Population, centre: FloatArray, radius: float, *, n_hat: float, mu: float, veil: Veil
+) -> float:
+    """A noisy share of the units that lie outside of the radius."""
+    grant = veil.gaussian("variances: share above", mu=mu, sensitivity=1.0, draws=1)
+    within = grant.release(grant.on_grid(population.counts_within(centre, np.array([radius]))))
+    return float(np.clip(1 - within[0] / n_hat, 0.0, 1.0))
+
+
+def _shares(mu: float, *, rest: bool) -> dict[str, float]:
+    """The mu of every release, by its name in SHARES."""
+    shares = {name: share for name, share in SHARES.items() if rest or name in ("radius", "sum", "above")}
+    return dict(zip(shares, split_mu(mu, list(shares.values())), strict=True))
+
+
+def _beyond(quantile: float, share: float) -> float:
+    """How many times as far as that quantile lies the radius with this share above it, if the tail is exponential.
+
+    Examples
+    --------
+    >>> round(_beyond(0.9, 0.01), 9), _beyond(0.9, 0.5), _beyond(0.5, 1e-6)
+    (2.0, 1.0, 4.0)
+    """
+    factor = math.log(min(share, 1.0)) / math.log(1 - quantile)
+    return min(max(factor, 1.0), FARTHEST)
+
+
+def _edges(low: float, high: float) -> FloatArray:
+    """32 edges from one number to another; the whole public grid where they are 0."""
+    return np.geomspace(low, high, 1 << _COUNTS) if low > 0 else EDGES
+
+
+def _public_guess(guess: FloatArray, components: FloatArray) -> FloatArray:
+    """The guess as numbers from which edges can be made: finite, and 0 or far from underflow and overflow."""
+    if components.ndim != 2 or not components.size or np.shape(guess) != (len(components),):
+        raise InvalidInputError(
+            f"expected components of shape (k, d) and k guesses, got shapes {components.shape} and "
+            f"{np.shape(guess)}.",
+            hint="guess holds one rough variance per component.",
+        )
+    plain = np.clip(np.nan_to_num(np.asarray(guess, dtype=np.float64)), 0.0, 2.0**100)
+    return to_single(np.where(plain < 2.0**-100, 0.0, plain))
