@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lint format bench setup clean
+.PHONY: help demo test slow oldest lint format bench setup clean
 
 help:  ## show this list
 	@echo "eigenveil: differentially private PCA. Targets:"
@@ -20,14 +20,19 @@ $(READY): pyproject.toml constraints.txt hatch_build.py $(wildcard src/eigenveil
 
 setup: $(READY)  ## create .venv and install everything, pinned by constraints.txt
 
-demo: $(READY)  ## private components of handwritten digits: a table and a picture
-	$(BIN)/python examples/first_private_components.py
+demo: $(READY)  ## private components of handwritten digits: a table, and a report with pictures
+	$(BIN)/eigenveil demo
 
 test: $(READY)  ## set everything up and run the quick tests (all rooms, all rules)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 slow: $(READY)  ## statistical and audit tests that take minutes
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+oldest:  ## the estimator's tests on the oldest versions that pyproject allows, in an environment of their own
+	test -x $(VENV)-oldest/bin/python || $(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[test]'
+	$(VENV)-oldest/bin/python -m pytest -n $(WORKERS) tests/estimators tests/persistence -W 'ignore::DeprecationWarning'
 
 lint: $(READY)  ## ruff, mypy strict, import-linter
 	$(BIN)/ruff check .
@@ -43,4 +48,4 @@ bench: $(READY)  ## benchmarks, as ratios; tables go to benchmarks/results
 	$(BIN)/python benchmarks/pass.py
 
 clean:  ## remove what make has made
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo-output
+	rm -rf $(VENV) $(VENV)-oldest .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo-output

@@ -1,9 +1,12 @@
 """Differentially private PCA: principal components with a guarantee for every person in the data."""
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from eigenveil import datasets, metrics, schedules, theory
 from eigenveil.operators import samples
+from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace import (
     Release,
     TrackedStream,
@@ -17,8 +20,16 @@ from eigenveil.subspace import (
     tracked_pca,
 )
 
+if TYPE_CHECKING:
+    from eigenveil.estimators import DPPCA
+    from eigenveil.persistence import load, save
+    from eigenveil.planner import plan
+
 __version__ = version("eigenveil")
 __all__ = [
+    "DPPCA",
+    "Budget",
+    "Ledger",
     "Release",
     "TrackedStream",
     "__version__",
@@ -29,10 +40,27 @@ __all__ = [
     "dp_power_method",
     "k_dp_ojas",
     "k_dp_pca",
+    "load",
     "metrics",
     "oja",
+    "plan",
     "samples",
+    "save",
     "schedules",
     "theory",
     "tracked_pca",
 ]
+
+
+_LATER = {"DPPCA": "estimators", "load": "persistence", "plan": "planner", "save": "persistence"}
+"""Names and their rooms that are loaded when first asked for: scikit-learn takes its time to import."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(f"eigenveil.{_LATER[name]}"), name)
+    raise AttributeError(f"module 'eigenveil' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

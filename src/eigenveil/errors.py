@@ -34,3 +34,7 @@ class NotDisjointError(EigenveilError):
 
 class MissingExtraError(EigenveilError, ImportError):
     """An optional dependency is needed and not installed."""
+
+
+class PrivacyWarning(UserWarning):
+    """Something allowed that weakens what the guarantee is worth; it depends on releases and parameters only."""

@@ -98,6 +98,13 @@ def test_little_data_and_tiny_epsilon_never_raise(n, epsilon, kind, seed):
     assert any("units are few" in str(one.message) and "larger epsilon" in str(one.message) for one in caught)
 
 
+@pytest.mark.parametrize("seed", [13, 14])
+def test_few_wide_rows_with_no_eigenvalue_left(seed):
+    """Rounds in which noise leaves no eigenvalue above 0: weights must not overflow."""
+    X = np.random.default_rng(seed).normal(size=(300, 1100))
+    assert_orthonormal(quietly(X, 2, epsilon=0.3, delta=1e-6, random_state=seed), 2, 1100)
+
+
 def test_the_warning_depends_on_releases_only():
     with pytest.warns(UserWarning, match="units are few") as caught:
         release = tracked_pca(np.ones((50, 4)), 1, epsilon=0.1, delta=1e-6)

@@ -6,7 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from eigenveil.engines import BlockPopulation, MatrixPopulation, TensorPopulation, VectorPopulation
+from eigenveil.estimators.preparing import Preparation
 from eigenveil.mechanisms import (
+    noisy_census,
     noisy_clipped_sum,
     noisy_count,
     private_mean,
@@ -14,6 +16,7 @@ from eigenveil.mechanisms import (
     radius_search,
     tracked_mean,
 )
+from eigenveil.mechanisms.score_histogram import Picture, score_histogram
 from eigenveil.mechanisms.truncated_sum import noisy_truncated_sum
 from eigenveil.mechanisms.units import Units
 from eigenveil.operators import samples
@@ -23,6 +26,7 @@ from eigenveil.subspace.bounds import Declared, buy_bounds
 from eigenveil.subspace.dp_gauss_1 import _on_units as gauss_1_on_units
 from eigenveil.subspace.dp_gauss_2 import _noisy_projector
 from eigenveil.subspace.dp_power_method import _on_units as power_on_units
+from eigenveil.subspace.variances import buy_variances
 
 ASIDE = {"epsilon_aside": 0.3, "delta_aside": 1e-4}
 
@@ -79,6 +83,10 @@ def _centre(population):
 
 def _count(population, veil):
     noisy_count(population, mu=0.1, veil=veil)
+
+
+def _census(population, veil):
+    noisy_census(population, mu=0.1, veil=veil)
 
 
 def _radius(population, veil):
@@ -141,12 +149,29 @@ def _power(rows, veil):
     power_on_units(units, 1, Declared(), rounds=2, start=np.eye(units.d)[:, :1])
 
 
+def _variances(rows, veil):
+    units = Units(samples.rows(rows), veil, veil.ledger.budget)
+    buy_variances(units, np.eye(units.d)[:1], guess=np.array([0.5]), n_hat=3.0, mu=0.1)
+
+
+def _scores(rows, veil):
+    units = Units(samples.rows(rows), veil, veil.ledger.budget)
+    edges = np.array([-2.0, 0.0, 2.0])
+    axes = np.eye(units.d)[:, [0, -1]]
+    score_histogram(units, Picture(axes=axes, origin=np.zeros(units.d), edges=(edges, edges)), mu=0.1)
+
+
+def _column_scales(rows, veil):
+    Preparation(buy_mean=True, buy_scale=True)(Units(samples.rows(rows), veil, veil.ledger.budget))
+
+
 def as_they_are(rows):
     return rows
 
 
 MECHANISMS = {
     "count": (vectors, _count),
+    "good and bad units": (vectors, _census),
     "radius": (vectors, _radius),
     "clipped sum of vectors": (vectors, _clipped_sum),
     "clipped sum of blocks": (blocks, _clipped_sum),
@@ -163,6 +188,9 @@ MECHANISMS = {
     "propose-test-release": (symmetric, _spectral_gap),
     "truncated sum of vectors": (vectors, _truncated_sum),
     "truncated sum of row blocks": (row_blocks, _truncated_sum),
+    "variances": (as_they_are, _variances),
+    "score histogram": (as_they_are, _scores),
+    "column scales": (as_they_are, _column_scales),
     "dp-gauss-1": (as_they_are, _gauss_1),
     "dp-gauss-2": (as_they_are, _gauss_2),
     "dp-power": (as_they_are, _power),

@@ -6,9 +6,10 @@ import html
 import json
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Self
 
 from eigenveil.errors import BudgetExceededError, InvalidInputError, NotDisjointError
 from eigenveil.privacy.budget import Budget, delta_of, epsilon_of
@@ -38,6 +39,10 @@ class Ledger:
     others) and take the maximum over parallel parts. What the totals imply, also with shares chosen
     as the run goes, is proven in `Budget`.
 
+    *Copies.* Two copies of an account would each let the whole total pass, so `copy`, `deepcopy` and `clone` of
+    scikit-learn return the ledger itself. A pickled one keeps its entries, and says of itself that it `is_copy`:
+    charge it only if the original is not charged any more.
+
     Examples
     --------
     >>> ledger = Ledger(Budget.from_epsilon_delta(1.0, 1e-6), relation="add-remove")
@@ -61,7 +66,9 @@ class Ledger:
         self._group: Parallel | None = None
         self._index = 0
         self._finished = False
+        self._copied = False
         self._lock = threading.RLock()
+        self._watchers: list[Callable[[Entry], None]] = []
 
     # -- spending --------------------------------------------------------------------------------
 
@@ -161,6 +168,15 @@ class Ledger:
                 self._nodes.append(group)
         return Endless(self, group, name)
 
+    @contextmanager
+    def watched(self, watcher: Callable[[Entry], None]) -> Iterator[None]:
+        """Within it, `watcher` is called with every entry, of parts too, right after it was written."""
+        self._root._watchers.append(watcher)
+        try:
+            yield
+        finally:
+            self._root._watchers.remove(watcher)
+
     # -- what it comes to ------------------------------------------------------------------------
 
     @property
@@ -209,6 +225,28 @@ class Ledger:
     def nodes(self) -> tuple[Entry | Parallel, ...]:
         """The entries and groups of parallel parts at the top."""
         return tuple(self._nodes)
+
+    # -- copies ----------------------------------------------------------------------------------
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether it was read back from a pickle, so that another ledger of the same account may be open."""
+        return self._copied
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_watchers")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _copied=True, _lock=threading.RLock(), _watchers=[])
 
     # -- showing and keeping ---------------------------------------------------------------------
 
@@ -306,6 +344,8 @@ class Ledger:
                 self._refuse(entry)
             self._nodes.append(entry)
             self._spend(self._cost + entry.cost)
+        for watcher in tuple(self._root._watchers):
+            watcher(entry)
         return entry
 
     def _met(self) -> Cost:

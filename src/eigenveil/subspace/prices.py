@@ -10,15 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from eigenveil.engines.population import FloatArray
-from eigenveil.subspace.tracking import State
-
-_TINY = 1e-100
-"""Smaller eigenvalues are taken as this, so that nothing overflows."""
+from eigenveil.subspace.tracking import TINY, State
 
 
 def noise_of_block(state: State, noise: float, k: int) -> float:
     """The share of energy that such noise on Sigma W costs: outside the span of W, where most of it lies."""
-    size = np.maximum(state.eigenvalues[:k], _TINY)
+    size = np.maximum(state.eigenvalues[:k], TINY)
     return float(_others(state) * noise**2 * np.sum(1 / size) / size.sum())
 
 
@@ -26,12 +23,12 @@ def noise_of_matrix(state: State, noise: float, k: int, *, trace: float = 0.0) -
     """The same for noise on Sigma itself (smaller by sqrt(2) off the diagonal), whose trace may be known."""
     inside = np.sum(1 / np.maximum(state.eigenvalues[:k, None] - state.eigenvalues[None, k:], _least_gap(state)))
     outside = np.sum(_others(state) / _gaps(state, k, trace))
-    return float(noise**2 / 2 * (inside + outside) / max(state.eigenvalues[:k].sum(), _TINY))
+    return float(noise**2 / 2 * (inside + outside) / max(state.eigenvalues[:k].sum(), TINY))
 
 
 def slowness(state: State, k: int, *, trace: float) -> float:
     """The share of energy that directions will still lack after one more round, for want of rounds."""
-    top = np.maximum(state.eigenvalues[:k], _TINY)
+    top = np.maximum(state.eigenvalues[:k], TINY)
     slow = np.minimum(max(float(state.eigenvalues[-1]), 0.0) / top, 1.0) ** 2
     return float(np.sum(_others(state) * state.unfinished * slow / _gaps(state, k, trace)) / top.sum())
 
@@ -39,7 +36,7 @@ def slowness(state: State, k: int, *, trace: float) -> float:
 def lag(state: State, k: int, *, trace: float) -> float:
     """What a last round leaves of the energy that directions lack: errors towards the mean eigenvalue outside."""
     shift = 0.5 * float(state.eigenvalues[-1])
-    above = np.maximum(state.eigenvalues[:k] - shift, _TINY)
+    above = np.maximum(state.eigenvalues[:k] - shift, TINY)
     outside = np.maximum(above - _gaps(state, k, trace), 0.0)
     return float(np.mean((outside / above) ** 2))
 
@@ -52,7 +49,7 @@ def _others(state: State) -> int:
 
 def _least_gap(state: State) -> float:
     """Eigenvalues are not told apart closer than this."""
-    return max(0.02 * float(state.eigenvalues[0]), _TINY)
+    return max(0.02 * float(state.eigenvalues[0]), TINY)
 
 
 def _gaps(state: State, k: int, trace: float) -> FloatArray:

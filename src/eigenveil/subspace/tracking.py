@@ -31,6 +31,9 @@ from eigenveil.privacy.budget import split_mu
 RADIUS_SHARE = 0.06
 """Share of a round's mu^2 for its radius."""
 
+TINY = 1e-100
+"""Smaller eigenvalues are taken as this, so that nothing overflows."""
+
 _BALANCE = 0.3
 """How much error, against that outside, may be let in through columns and entries that are weighed down."""
 
@@ -116,7 +119,7 @@ def best_weights(state: State, k: int) -> Weights:
     d, m = state.W.shape
     if m == d or not np.all(np.isfinite(state.variance)):
         return plain_weights(m)
-    tiny = np.finfo(float).tiny
+    tiny = TINY
     size = np.maximum(state.eigenvalues, max(0.02 * float(state.eigenvalues[0]), tiny))
     above = np.maximum(size - 0.5 * size[-1], tiny)
     gaps = np.maximum(above[:k, None] - above[None, k:], 0.0)

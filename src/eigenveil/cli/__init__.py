@@ -1,0 +1,5 @@
+"""The command `eigenveil`: private components from files, without Python. A thin shell over the other rooms."""
+
+from eigenveil.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,6 @@
+"""``python -m eigenveil.cli`` is ``eigenveil``."""
+
+from eigenveil.cli.app import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""From words on the command line to files, columns and scales."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.sources.paths import find
+
+_WITHOUT_NAMES = ("npy", "npz")
+
+
+def as_data(paths: list[str]) -> Any:
+    """One path, glob or folder, or a list of them."""
+    return paths[0] if len(paths) == 1 else paths
+
+
+def as_columns(wanted: list[str] | None, data: Any) -> list[str] | list[int] | None:
+    """Names and globs, or positions for arrays, which have no names.
+
+    Examples
+    --------
+    >>> as_columns(None, "rows.parquet") is None
+    True
+    """
+    if not wanted:
+        return None
+    wishes = [wish.strip() for several in wanted for wish in several.split(",") if wish.strip()]
+    if not wishes:
+        raise InvalidInputError("expected names of columns, got none.")
+    if find(data)[0] not in _WITHOUT_NAMES:
+        return wishes
+    if not all(wish.isdecimal() for wish in wishes):
+        raise InvalidInputError(
+            "columns of arrays have no names.",
+            hint="Give positions from 0 on: --columns 0,2 takes the first and third.",
+        )
+    return [int(wish) for wish in wishes]
+
+
+def as_scale(text: str) -> Any:
+    """None, "private", or an array of public scales.
+
+    Examples
+    --------
+    >>> as_scale("none"), as_scale("private"), as_scale("1, 2.5")
+    (None, 'private', array([1. , 2.5]))
+    """
+    if text in ("none", "private"):
+        return None if text == "none" else text
+    try:
+        return np.array([float(number) for number in text.split(",")])
+    except ValueError:
+        raise InvalidInputError(
+            f"expected 'none', 'private', or one public number per column, got {text!r}.",
+            hint="For example --scale 1,2.5,1: these are written in the ledger as declared public.",
+        ) from None
+
+
+def check_target(path: Path, *, force: bool, folder: bool) -> None:
+    """Find out before anything is spent whether a result can be written there."""
+    if path.exists() and not force:
+        raise InvalidInputError(
+            f"{str(path)!r} is already there.", hint="Choose another name, or replace it with --force."
+        )
+    if path.exists() and path.is_dir() != folder:
+        raise InvalidInputError(
+            f"{str(path)!r} is a {'file' if folder else 'folder'}, and that is not what is meant."
+        )
+    if folder and path.exists() and any(path.iterdir()) and not (path / "model.json").exists():
+        raise InvalidInputError(f"{str(path)!r} is a folder with other things in it.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    trial = path.parent / f".{path.name}.trial"
+    trial.touch()
+    trial.unlink()

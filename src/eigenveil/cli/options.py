@@ -1,0 +1,85 @@
+"""The options of ``eigenveil fit``, by the names that the parameters of `DPPCA` have."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_DATA, _PRIVACY, _METHOD, _RESULTS = (
+    {"rich_help_panel": panel}
+    for panel in ("Which data", "What it may cost", "How it is done", "Where results go")
+)
+
+
+class Algorithm(StrEnum):
+    """How directions are found."""
+
+    TRACKED = "tracked"
+    K_DP_PCA = "k-dp-pca"
+    K_DP_OJAS = "k-dp-ojas"
+    DP_GAUSS_1 = "dp-gauss-1"
+    DP_GAUSS_2 = "dp-gauss-2"
+    DP_POWER = "dp-power"
+
+
+class Neighbours(StrEnum):
+    """What may differ between two data sets that must look alike."""
+
+    ADD_REMOVE = "add-remove"
+    REPLACE = "replace"
+
+
+Data = Annotated[list[str], typer.Argument(help="Parquet, Feather, CSV, .npy or .npz: files, globs or folders.")]
+Units = Annotated[
+    str | None,
+    typer.Option(help="Column that says whose row it is; all rows of a person are then one unit.", **_DATA),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Names, or globs such as 'x*', with commas between (for arrays: numbers). All by default.", **_DATA
+    ),
+]
+
+Epsilon = Annotated[float, typer.Option(help="What the fit may cost every unit.", **_PRIVACY)]
+Delta = Annotated[float, typer.Option(help="Well below 1 over the number of units.", **_PRIVACY)]
+RelationOption = Annotated[
+    Neighbours,
+    typer.Option(help="'replace' takes the number of units as public, and costs more noise.", **_PRIVACY),
+]
+LedgerFile = Annotated[
+    Path | None, typer.Option(help="JSON file that adds up what several fits cost; made if missing.", **_PRIVACY)
+]
+CapEpsilon = Annotated[
+    float | None,
+    typer.Option(help="What all fits on a new ledger file may cost together. By default --epsilon.", **_PRIVACY),
+]
+Seed = Annotated[
+    int | None, typer.Option(help="Noise that can be repeated, for tests and teaching: NOT PRIVATE.", **_PRIVACY)
+]
+
+Components = Annotated[int, typer.Option("-k", "--components", min=1, help="How many directions.", **_METHOD)]
+AlgorithmOption = Annotated[Algorithm, typer.Option(help="How directions are found.", **_METHOD)]
+Center = Annotated[bool, typer.Option(help="Buy a private mean and take it off.", **_METHOD)]
+Scale = Annotated[
+    str,
+    typer.Option(
+        help="What columns are divided by: none, private (bought), or public numbers: 1,2.5,...", **_METHOD
+    ),
+]
+
+Out = Annotated[Path | None, typer.Option(help="Folder for the model.", **_RESULTS)]
+ReportFile = Annotated[Path | None, typer.Option(help="HTML file that shows it.", **_RESULTS)]
+Json = Annotated[bool, typer.Option("--json", help="Print everything released as JSON.", **_RESULTS)]
+PlanOnly = Annotated[
+    bool,
+    typer.Option(
+        "--plan-only",
+        help="Only say what would be done. Reads names and types of columns, no values (of CSV files the head).",
+        **_RESULTS,
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace a model or report that is there.", **_RESULTS)]

@@ -1,0 +1,102 @@
+"""What goes where: data to stdout, words to stderr; and which error ends in which exit code."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError
+
+FAILED, REFUSED = 1, 3
+"""Exit codes; 2, for usage, is typer's own."""
+NOT_PRIVATE = "not private"
+
+
+@functools.cache
+def words() -> Console:
+    """Where messages go."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def say(text: str, *, style: str = "") -> None:
+    """A message to the person at the terminal."""
+    words().print(escape(text), style=style or None)
+
+
+def warn(text: str) -> None:
+    """A message that should be seen."""
+    say(f"warning: {text}", style="yellow")
+
+
+def put_json(plain: Any) -> None:
+    """One JSON document to stdout."""
+    sys.stdout.write(json.dumps(plain, indent=2, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def ending_well(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, with errors as a message and an exit code instead of a traceback."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        try:
+            command(*args, **options)
+        except BudgetExceededError as refusal:
+            _end(f"refused: {refusal}", REFUSED)
+        except EigenveilError as error:
+            _end(f"error: {error}", FAILED)
+        except BrokenPipeError:  # whoever was reading has had enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(FAILED) from None
+        except OSError as error:
+            _end(f"error: {error.filename or 'a file'}: {error.strerror or type(error).__name__}.", FAILED)
+        except KeyboardInterrupt:
+            _end("interrupted.", FAILED)
+
+    return run
+
+
+_IN_OPTIONS = {"columns=[...]": "--columns", "units=[...]": "--units", "relation='replace'": "--relation replace"}
+"""Hints are written for Python; these are the same on the command line."""
+
+
+def _end(text: str, code: int) -> NoReturn:
+    for python, option in _IN_OPTIONS.items():
+        text = text.replace(python, option)
+    say(text, style="red")
+    raise typer.Exit(code)
+
+
+@contextmanager
+def usage(option: str = "") -> Iterator[None]:
+    """Within it, what is wrong is wrong with the options, whatever the data."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise typer.BadParameter(str(error), param_hint=option or None) from None
+
+
+@contextmanager
+def heeding() -> Iterator[list[str]]:
+    """Within it, warnings are gathered, and told when it ends."""
+    told: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield told
+        finally:
+            for message in dict.fromkeys(
+                str(one.message) for one in caught if issubclass(one.category, UserWarning)
+            ):
+                told.append(message)
+                warn(message)

@@ -1,0 +1,101 @@
+"""A fitted model as plain values and as a table: released values and parameters only."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+_ATTRIBUTES = (
+    "explained_variance_",
+    "explained_variance_ratio_",
+    "noise_variance_",
+    "n_samples_",
+    "n_samples_seen_",
+)
+_SHOWN = 4
+
+
+def as_plain(model: Any) -> dict[str, Any]:
+    """Everything released, for JSON."""
+    ledger = model.ledger_
+    names = vars(model).get("feature_names_in_")
+    bought = model.release_.variances
+    plain = {
+        "private": ledger.private,
+        "not_private_because": list(ledger.reasons),
+        "epsilon": model.epsilon,
+        "delta": model.delta,
+        "relation": ledger.relation.value,
+        "algorithm": model.algorithm,
+        "n_components": model.n_components_,
+        "n_features": model.n_features_in_,
+        "feature_names": None if names is None else [str(name) for name in names],
+        "components": model.components_.tolist(),
+        "mean": model.mean_.tolist(),
+        "scale": None if model.scale_ is None else np.asarray(model.scale_).tolist(),
+        "variance_noise_sd": None if bought is None else bought.noise,
+        "spent": spent(ledger, model.delta),
+        "ledger": json.loads(ledger.to_json()),
+    }
+    for name in _ATTRIBUTES:
+        value = vars(model).get(name)
+        plain[name.rstrip("_")] = value.tolist() if isinstance(value, np.ndarray) else value
+    return plain
+
+
+def spent(ledger: Any, delta: float) -> dict[str, Any]:
+    """What a ledger comes to; epsilon is None where none is finite at this delta."""
+    epsilon = ledger.epsilon(delta)
+    return {
+        "mu": ledger.mu,
+        "epsilon": epsilon if math.isfinite(epsilon) else None,
+        "delta": delta,
+        "remaining_mu": ledger.remaining_mu,
+        "entries": len(ledger.entries),
+    }
+
+
+def as_table(model: Any) -> Group:
+    """What a person wants to see first."""
+    plain = as_plain(model)
+    table = Table(title=None, box=None, pad_edge=False)
+    for name, justify in (
+        ("component", "left"),
+        ("variance", "right"),
+        ("± noise sd", "right"),
+        ("share", "right"),
+    ):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    table.add_column("largest loadings", overflow="fold")
+    names = plain["feature_names"] or [f"x{i}" for i in range(model.n_features_in_)]
+    values, ratios = plain["explained_variance"], plain["explained_variance_ratio"]
+    noise = plain["variance_noise_sd"]
+    for i, row in enumerate(model.components_):
+        largest = np.argsort(-np.abs(row), kind="stable")[:_SHOWN]
+        table.add_row(
+            str(i + 1),
+            "" if values is None else f"{values[i]:.4g}",
+            "" if noise is None else f"{noise:.2g}",
+            "" if ratios is None else f"{ratios[i]:.1%}",
+            Text(", ".join(f"{names[j]} {row[j]:+.2f}" for j in largest)),
+        )
+    return Group(*(Text(line) for line in _lines(model, plain)), Text(), table)
+
+
+def _lines(model: Any, plain: dict[str, Any]) -> list[str]:
+    verdict = "private" if plain["private"] else f"NOT PRIVATE: {'; '.join(plain['not_private_because'])}"
+    n_hat = plain["n_samples"]
+    units = "" if n_hat is None else f", about {n_hat:.0f} units"
+    total = plain["spent"]["epsilon"]
+    all_ = "no finite epsilon" if total is None else f"epsilon = {total:.4g}"
+    return [
+        f"{plain['n_components']} components of {plain['n_features']} columns{units}, by {model.algorithm}",
+        f"{verdict}; epsilon = {model.epsilon:g}, delta = {model.delta:g}, {plain['relation']}",
+        f"ledger: {plain['spent']['entries']} entries, {all_} at that delta in all",
+    ]

@@ -1,0 +1,56 @@
+"""Where the results of a fit go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from eigenveil.cli.choosing import check_target
+from eigenveil.cli.speaking import put_json, say
+from eigenveil.cli.summary import as_plain, as_table
+from eigenveil.estimators import DPPCA
+from eigenveil.estimators.whole_files import written_whole
+from eigenveil.persistence import save
+
+COMMAND_FILE = "command.txt"
+"""Beside the model: the command that made it, for reports."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Targets:
+    """A folder for the model, a file for the report, stdout for JSON."""
+
+    out: Path | None
+    report: Path | None
+    as_json: bool
+
+    def check(self, *, force: bool) -> None:
+        """Find out before anything is spent whether they can be written."""
+        if self.out is None and self.report is None and not self.as_json:
+            raise typer.BadParameter("the result would go nowhere: give --out, --report or --json.")
+        for path, folder in ((self.out, True), (self.report, False)):
+            if path is not None:
+                check_target(path, force=force, folder=folder)
+
+    def write(self, model: DPPCA, *, command: str, warnings: list[str]) -> None:
+        """Write all of them."""
+        if self.out is not None:
+            save(model, self.out)
+            with written_whole(self.out / COMMAND_FILE) as part:
+                part.write_text(command + "\n", encoding="utf-8")
+        if self.report is not None:
+            from eigenveil.report import write_report  # noqa: PLC0415  # matplotlib takes its time to import
+
+            write_report(model, self.report, command=command)
+        if self.as_json:
+            put_json(
+                {**as_plain(model), "warnings": warnings, "model": None if self.out is None else str(self.out)}
+            )
+        else:
+            Console(stderr=True, highlight=False).print(as_table(model))
+        for name, path in (("model", self.out), ("report", self.report)):
+            if path is not None:
+                say(f"{name}: {path}")

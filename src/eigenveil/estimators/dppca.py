@@ -1,0 +1,373 @@
+"""DPPCA: what `sklearn.decomposition.PCA` does, with a guarantee for every person in the data."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from eigenveil.engines import LocalEngine
+from eigenveil.errors import InvalidInputError, PrivacyWarning
+from eigenveil.estimators.absent import FITTED
+from eigenveil.estimators.inputs import open_block, open_operator
+from eigenveil.estimators.model import ReleasedModel
+from eigenveil.estimators.preparing import Preparation
+from eigenveil.estimators.progress import CallbackSupportMixin, Progress, Teller, with_callbacks
+from eigenveil.estimators.released import attributes, noisy_number
+from eigenveil.estimators.repeated_fits import Family, refuse_hidden_spending, warn_of_relatives
+from eigenveil.estimators.settings import Settings, read_settings
+from eigenveil.estimators.streaming import add_to_stream, new_stream
+from eigenveil.estimators.uncertainty import UncertaintyMixin
+from eigenveil.mechanisms.units import Units
+from eigenveil.operators import Operator, PeopleOperator, RowsOperator
+from eigenveil.privacy import Ledger
+from eigenveil.subspace import Release, TrackedStream
+from eigenveil.subspace.opening import Prepared, check_k
+
+_COVERS = "the guarantee covers its own input; a scaler or imputer fitted before it is not private"
+
+
+def _streams(estimator: DPPCA) -> bool:
+    """Whether the algorithm has a form for streams."""
+    if estimator.algorithm != "tracked":
+        raise AttributeError(f"partial_fit needs algorithm='tracked', got {estimator.algorithm!r}.")
+    return True
+
+
+class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ignore[misc]  # scikit-learn has no types
+    """Principal component analysis with differential privacy.
+
+    Parameters
+    ----------
+    n_components : int
+        How many directions. A share of variance cannot be asked for: how many that takes is itself private.
+    epsilon, delta : float
+        What one fit may cost. A second fit is a new spend.
+    algorithm : {"tracked", "k-dp-pca", "k-dp-ojas", "dp-gauss-1", "dp-gauss-2", "dp-power"}
+        How directions are found: see the function of the same name (`tracked_pca`, `k_dp_pca`, ...).
+    relation : {"add-remove", "replace"}
+        What neighbours are; `partial_fit` counts under empty slots instead.
+    center : bool or array of shape (d,)
+        True: buy a private mean and take it off (8 % of the budget). An array: a mean that is public anyway, which
+        costs nothing and is written in the ledger as declared.
+    scale : None, "private" or array of shape (d,)
+        What columns are divided by. "private": bought per column (8 %; the mean is then bought per column too).
+        An array: public scales, declared in the ledger. Takes the place of a StandardScaler, which is not private.
+    whiten : bool
+        Whether `transform` divides by the root of the released variances.
+    engine : "auto" or an engine
+        Who does the sums.
+    ledger : Ledger, optional
+        One to charge that other fits charge too, up to its cap; clones share it. Needed inside a search.
+    random_state : int, optional
+        A seed, for tests and teaching: everything then says "not private".
+    options : mapping, optional
+        Options of the algorithm's function, by name: ``{"n": 5000}`` declares a public number of units to the
+        baselines, ``{"batch_size": 2000}`` is for `partial_fit`. Unknown ones are refused with the list. Bounds
+        on rows are meant for rows less mean and divided by scale, as the algorithm gets them.
+    callback : callable, optional
+        Called with a `Progress` after every charge.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, d)
+        Orthonormal rows, best first.
+    mean_ : array of shape (d,)
+        The mean that was taken off, private or declared; 0 where none was.
+    scale_ : array of shape (d,) or None
+        What columns were divided by.
+    explained_variance_, explained_variance_ratio_, singular_values_, noise_variance_ : array, array, array, float
+        From released variances; absent, with an error that names the reason, where the algorithm releases none.
+    n_samples_ : float
+        The noisy number of units, never the number itself (but under "replace", which makes it public).
+    n_samples_seen_ : int
+        Arrivals in a stream; public there.
+    n_components_, n_features_in_, feature_names_in_
+        As in scikit-learn; schema is public.
+    ledger_ : Ledger
+        What was spent, on what, under which relation.
+    release_ : Release
+        What the algorithm returned, with its diagnostics.
+
+    Notes
+    -----
+    *Formal guarantees.* One `fit` is (epsilon, delta)-DP under `relation`, for everything it sets: all attributes
+    with a trailing underscore are releases, follow from releases, or are declared public. Mean and scales are paid
+    from the same (epsilon, delta). All calls of `partial_fit` together are (epsilon, delta)-DP under empty slots.
+
+    *Not covered:* what is fitted to the same rows before it (a StandardScaler, an imputer, feature selection), and
+    what `transform` returns for the rows it was fitted to, which is a function of single rows.
+
+    ==============================  ==================================================================
+    edge case                       answer
+    ==============================  ==================================================================
+    no rows, few rows               directions full of noise, and a warning from released numbers
+    nan, inf                        such rows are left out in silence; `transform` gives nan for them
+    n_components = d, d = 1         as any
+    n_components > d                refused before anything is drawn
+    units given as matrices         center=False and scale=None only
+    a search, a cross-validation    refused unless a ledger is shared
+    ==============================  ==================================================================
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 6)) * [5, 3, 1, 1, 1, 1] + 10
+    >>> pca = DPPCA(n_components=2, epsilon=1.0, delta=1e-6).fit(X)
+    >>> pca.components_.shape, pca.transform(X[:3]).shape
+    ((2, 6), (3, 2))
+    >>> bool(np.all(np.abs(pca.components_[:, :2]).max(axis=1) > 0.95)), pca.ledger_.private
+    (True, True)
+    >>> round(pca.ledger_.epsilon(1e-6), 6) <= 1.0
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        algorithm: str = "tracked",
+        relation: str = "add-remove",
+        center: Any = True,
+        scale: Any = None,
+        whiten: bool = False,
+        engine: str | LocalEngine = "auto",
+        ledger: Ledger | None = None,
+        random_state: int | None = None,
+        options: Mapping[str, Any] | None = None,
+        callback: Callable[[Progress], object] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.algorithm = algorithm
+        self.relation = relation
+        self.center = center
+        self.scale = scale
+        self.whiten = whiten
+        self.engine = engine
+        self.ledger = ledger
+        self.random_state = random_state
+        self.options = options
+        self.callback = callback
+
+    # -- fitting ---------------------------------------------------------------------------------
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, *, units: Any = None) -> Self:  # noqa: ARG002
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : anything that holds rows, or what `eigenveil.samples` makes
+            Arrays, sparse matrices, frames (lazy ones too), Arrow tables, paths and globs, lists of blocks.
+        y : ignored
+            For pipelines.
+        units : str or array-like of ids, optional
+            Whose row each row is: a column's name, or one id per row. All rows of a person are then one unit.
+
+        Returns
+        -------
+        DPPCA
+            Itself.
+        """
+        settings = read_settings(self)
+        refuse_hidden_spending(settings.ledger, seeded=settings.random_state is not None)
+        operator = open_operator(self, X, units)
+        check_k(settings.k, operator.d)
+        preparation = _preparation(settings, operator)
+        self._count_in_family(settings)
+        self._forget()
+        teller = Teller(settings.callback, self)
+        with teller.task():
+            release = _run(settings, operator, preparation, teller)
+            self._take(release, preparation)
+        _warn_of_delta(settings.delta, vars(self).get("n_samples_"))
+        return self
+
+    @available_if(_streams)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any = None, *, units: Any = None) -> Self:  # noqa: ARG002
+        """Take in rows of a stream: every row is used once, and attributes are those of the last closed batch.
+
+        After `fit` it starts from nothing, at a cost of its own.
+
+        Parameters
+        ----------
+        X : anything that holds rows
+            The next rows, any number of them.
+        y : ignored
+            For pipelines.
+        units : str or array-like of ids, optional
+            Whose row each row is. Of each person only the first row ever counts. Give it always or never.
+
+        Returns
+        -------
+        DPPCA
+            Itself. Before the first batch closes it is not fitted.
+        """
+        settings = read_settings(self, stream=True)
+        refuse_hidden_spending(None, seeded=settings.random_state is not None)
+        stream = vars(self).get("_stream")
+        X = open_block(self, X, units, first=stream is None)
+        if stream is None:
+            check_k(settings.k, self.n_features_in_)
+            self._count_in_family(settings)
+            _warn_of_a_fresh_start(again="components_" in vars(self))
+            stream = new_stream(settings, people=units is not None)
+            self._forget()
+        mean, scale = settings.declared_mean(self.n_features_in_), settings.declared_scale(self.n_features_in_)
+        with Teller(settings.callback).watching(stream.ledger, stream.budget.mu):
+            add_to_stream(stream, X, units, mean=mean, scale=scale)
+        self._stream = stream
+        self._take_from_stream(settings)
+        return self
+
+    # -- streams ---------------------------------------------------------------------------------
+
+    @property
+    def stream(self) -> TrackedStream:
+        """The stream behind `partial_fit`: it holds the rows of the open batch, so it is *not private*."""
+        stream: TrackedStream | None = vars(self).get("_stream")
+        if stream is None:
+            raise AttributeError("there is no stream before the first partial_fit.")
+        return stream
+
+    def resume(self, path: str | os.PathLike[str]) -> Self:
+        """Go on with a stream that ``pca.stream.save(path)`` has written."""
+        settings = read_settings(self, stream=True)
+        stream = TrackedStream.load(path, engine=settings.engine)
+        options = stream._options
+        if (options["k"], options["epsilon"], options["delta"]) != (settings.k, settings.epsilon, settings.delta):
+            raise InvalidInputError("the checkpoint is of a stream with another n_components, epsilon or delta.")
+        self._forget()
+        self._stream = stream
+        if stream._schema is not None:
+            self.n_features_in_ = stream._schema[0]
+            if stream._schema[1] is not None:
+                self.feature_names_in_ = np.asarray(stream._schema[1], dtype=object)
+        self._take_from_stream(settings)
+        return self
+
+    # -- scikit-learn ----------------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    def __sklearn_clone__(self) -> Self:
+        twin: Self = super().__sklearn_clone__()
+        family = vars(self).get("_family") or Family()
+        self._family, twin._family = family, family
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        if "_stream" in vars(self):
+            raise InvalidInputError(
+                "a DPPCA in the middle of a stream is not copied or pickled: it holds raw rows of the open batch, "
+                "and a copy that also goes on would spend the same people's budget again.",
+                hint="pca.stream.save(path) writes a checkpoint, and DPPCA(...).resume(path) goes on with it.",
+            )
+        state: dict[str, Any] = super().__getstate__()
+        return state
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        plain: str = super().__repr__(N_CHAR_MAX)
+        if "ledger_" not in vars(self):
+            return plain
+        verdict = "" if self.ledger_.private else f"NOT PRIVATE: {'; '.join(self.ledger_.reasons)}; "
+        return f"{plain}  # {verdict}{_COVERS}"
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _count_in_family(self, settings: Settings) -> None:
+        """Once per estimator, and only where nothing else adds up what its clones spend."""
+        family = vars(self).get("_family")
+        alone = settings.ledger is None and settings.random_state is None
+        if family is not None and alone and not vars(self).get("_counted", False):
+            self._counted = True
+            warn_of_relatives(family)
+
+    def _forget(self) -> None:
+        """Everything of an earlier fit but the schema of the data at hand."""
+        for name in [*(FITTED - {"feature_names_in_"}), "_stream"]:
+            self.__dict__.pop(name, None)
+
+    def _take(self, release: Release, preparation: Preparation) -> None:
+        scale, mean = preparation.scale, preparation.mean
+        if release.mean is not None:
+            mean = release.mean if scale is None else release.mean * scale
+        n_hat = noisy_number(release, preparation.n_hat)
+        self.__dict__.update(attributes(release, mean=mean, scale=scale, n_hat=n_hat))
+
+    def _take_from_stream(self, settings: Settings) -> None:
+        self.n_samples_seen_ = self._stream.arrivals
+        if not self._stream.batches:
+            return
+        d = self.n_features_in_
+        mean, scale = settings.declared_mean(d), settings.declared_scale(d)
+        self.__dict__.update(attributes(self._stream.release(), mean=mean, scale=scale, n_hat=None))
+
+
+def _preparation(settings: Settings, operator: Operator) -> Preparation:
+    """What is to be done before the algorithm; refused here where units have no rows."""
+    native = settings.algorithm.centres and not settings.buys_scale
+    d = operator.d
+    preparation = Preparation(
+        mean=settings.declared_mean(d),
+        scale=settings.declared_scale(d),
+        buy_mean=settings.buys_mean and not native,
+        buy_scale=settings.buys_scale,
+        n=settings.options.get("n"),
+    )
+    wanted = settings.buys_mean or preparation.mean is not None or settings.scale is not None
+    if wanted and not isinstance(operator, RowsOperator | PeopleOperator):
+        raise InvalidInputError(
+            "units given as matrices have no rows, so they have no mean to take off and no columns to scale.",
+            hint="Use center=False and scale=None, or give rows or people.",
+        )
+    return preparation
+
+
+def _run(settings: Settings, operator: Operator, preparation: Preparation, teller: Teller) -> Release:
+    """One paid run."""
+    arguments = settings.arguments()
+    if settings.algorithm.centres:
+        arguments["center"] = settings.buys_mean and not preparation.buy_mean
+    with ExitStack() as stack:
+
+        def prepare(units: Units) -> Units:
+            ledger = units.veil.ledger
+            stack.enter_context(teller.watching(ledger, units.budget.mu, before=ledger.mu))
+            return preparation(units)
+
+        return settings.algorithm(Prepared(operator, prepare), settings.k, **arguments)
+
+
+def _warn_of_a_fresh_start(*, again: bool) -> None:
+    if again:
+        warnings.warn(
+            "partial_fit starts a stream from nothing: what fit found is forgotten, and for people in both the "
+            "costs add up.",
+            PrivacyWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_of_delta(delta: float, n_hat: float | None) -> None:
+    if n_hat is not None and delta * n_hat > 1:
+        warnings.warn(
+            f"delta = {delta:g} is more than 1 in about {n_hat:.0f} units: a mechanism that publishes one of them "
+            "as they are could have it. Choose delta well below 1 over the number of people.",
+            PrivacyWarning,
+            stacklevel=3,
+        )

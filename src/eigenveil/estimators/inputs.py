@@ -1,0 +1,164 @@
+"""From what a user hands to `fit` and `transform` to rows: sources first; scikit-learn checks plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.operators import Operator, PeopleOperator, RowsOperator
+from eigenveil.sources import Source, memory, open_source
+from eigenveil.sources.guard import attempt
+from eigenveil.subspace.opening import as_operator
+
+_CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False, "ensure_min_samples": 0}
+"""Bad rows are left out in silence, and no rows are no error: that there is one more is what is protected."""
+
+
+def open_operator(estimator: Any, X: Any, units: Any) -> Operator:
+    """The units of `fit`; names and number of columns are noted on the estimator."""
+    if _is_operator(X):
+        if units is not None:
+            raise InvalidInputError("units cannot be given with what `eigenveil.samples` made: it has its units.")
+        source = getattr(X, "source", None)
+        _note(estimator, X.d, None if source is None else source.columns)
+        return as_operator(X)
+    source = _opened(estimator, X, units)
+    return RowsOperator(source) if units is None else PeopleOperator(source)
+
+
+def open_block(estimator: Any, X: Any, units: Any, *, first: bool) -> Any:
+    """Rows of `partial_fit`, as a stream takes them, after scikit-learn's checks where they apply."""
+    if _is_array(X) or _is_frame(X):
+        return _checked(estimator, X, units, reset=first)
+    if first:
+        source = open_source(X, units=units)
+        _note(estimator, source.n_columns, source.columns)
+    return X
+
+
+def rows_to_transform(estimator: Any, X: Any) -> Iterator[Any]:
+    """Rows of `transform`, block by block: floats, dense or sparse."""
+    for block in source_to_score(estimator, X, None).blocks():
+        yield block.values if sparse.issparse(block.values) else np.asarray(block.values)
+
+
+def source_to_score(estimator: Any, X: Any, units: Any) -> Source:
+    """Rows, or people, with the columns that the model knows; the unit column of `fit` may be among them."""
+    names = columns_to_score(estimator, X)
+    same = isinstance(units, str) and units == unit_column(estimator)
+    if _is_array(X) or (_is_frame(X) and (names is None or same)):
+        X = _checked(estimator, X, units, reset=False)
+        return open_source(X, units=units)
+    source = open_source(X, columns=names, units=units)
+    _same_columns(estimator, source)
+    return source
+
+
+def columns_to_score(estimator: Any, X: Any) -> list[str] | None:
+    """Names of the columns to take, where X has names and a column of ids may be among them; None for all."""
+    return None if unit_column(estimator) is None or _is_array(X) else list(estimator.feature_names_in_)
+
+
+def unit_column(estimator: Any) -> str | None:
+    """The column of ids that `fit` was told of by name."""
+    return getattr(estimator, "_unit_column", None)
+
+
+def _opened(estimator: Any, X: Any, units: Any) -> Source:
+    estimator._unit_column = units if isinstance(units, str) else None
+    if _is_array(X) or _is_frame(X):
+        X = _checked(estimator, X, units, reset=True)
+        return open_source(X, units=units)
+    source = open_source(X, units=units)
+    _note(estimator, source.n_columns, source.columns)
+    if not source.rereadable:
+        raise InvalidInputError(
+            f"a {type(X).__name__} can be read only once, and fit goes over the data several times.",
+            hint="Pass a list of blocks or an array, or a path to Parquet files; or use partial_fit.",
+        )
+    return source
+
+
+def _checked(estimator: Any, X: Any, units: Any, *, reset: bool) -> Any:
+    """X as it is (frames) or as a checked array; names and number of columns noted, or compared if not `reset`."""
+    if _is_frame(X):
+        without = nw.from_native(X).drop(units).to_native() if isinstance(units, str) and _has(X, units) else X
+        validate_data(estimator, without, reset=reset, skip_check_array=True)
+        return X
+    return validate_data(estimator, _numeric(X), reset=reset, **_CHECKS)
+
+
+def _numeric(X: Any) -> Any:
+    """A matrix, with objects as numbers; scikit-learn's own messages would quote values."""
+    ready = isinstance(X, np.ndarray) or sparse.issparse(X)
+    array = X if ready else attempt(lambda: np.asarray(X), _no_matrix(X), ValueError)
+    if array.dtype.kind == "c":
+        raise InvalidInputError(f"Complex data not supported: expected real numbers, got dtype {array.dtype}.")
+    if array.ndim != 2:
+        raise InvalidInputError(
+            f"Expected 2D array, got {array.ndim}D array of shape {array.shape} instead.",
+            hint="Reshape your data: reshape(-1, 1) for one column, reshape(1, -1) for one row.",
+        )
+    if sparse.issparse(array):
+        return array
+    if array.dtype.kind not in "OUS":
+        return np.ma.filled(array.astype(np.float64), np.nan) if isinstance(array, np.ma.MaskedArray) else array
+    failure = InvalidInputError(
+        "expected an array of numbers, got objects or text that are not numbers.",
+        hint="Encode text and categories as numbers, or choose other columns.",
+    )
+    return attempt(lambda: array.astype(np.float64), failure, ValueError)
+
+
+def _no_matrix(X: Any) -> InvalidInputError:
+    return InvalidInputError(
+        f"expected rows of numbers of one length, got a {type(X).__name__} that does not make a matrix.",
+        hint="Fill missing numbers with nan so that all rows have the same length.",
+    )
+
+
+def _note(estimator: Any, width: int, names: tuple[str, ...] | None) -> None:
+    estimator.n_features_in_ = width
+    if names is not None:
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+    elif "feature_names_in_" in vars(estimator):
+        del estimator.feature_names_in_
+
+
+def _same_columns(estimator: Any, source: Source) -> None:
+    known = vars(estimator).get("feature_names_in_")
+    if source.n_columns != estimator.n_features_in_:
+        raise InvalidInputError(
+            f"X has {source.n_columns} features, but DPPCA is expecting {estimator.n_features_in_} as input."
+        )
+    if known is not None and source.columns is not None and tuple(known) != source.columns:
+        raise InvalidInputError("the columns have other names, or another order, than those at fit.")
+
+
+def _is_operator(X: Any) -> bool:
+    return all(hasattr(X, name) for name in ("d", "chunks", "products", "surveyor"))
+
+
+def _is_frame(X: Any) -> bool:
+    """Frames whose names every supported scikit-learn reads; older ones do not know those of newer polars."""
+    return bool(nw.dependencies.is_pandas_dataframe(X))
+
+
+def _has(X: Any, column: str) -> bool:
+    return column in nw.from_native(X).columns
+
+
+def _is_array(X: Any) -> bool:
+    """Arrays, sparse matrices, lists of rows, and whatever else numpy is told how to make an array of."""
+    if isinstance(X, np.ndarray) or sparse.issparse(X):
+        return True
+    if isinstance(X, list | tuple):
+        return memory.accepts(X) or not len(X)
+    known = memory.accepts(X) or isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
+    return hasattr(X, "__array__") and not known

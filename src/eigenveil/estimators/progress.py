@@ -1,0 +1,93 @@
+"""What a fit tells while it runs: one step per ledger entry, as it is charged. No value of the data, ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from eigenveil.privacy import Entry
+from eigenveil.privacy.ledger import Ledger
+
+__all__ = ["CallbackSupportMixin", "Progress", "Teller", "with_callbacks"]
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn < 1.9 has no callbacks
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands for scikit-learn's own, from 1.9 on."""
+
+    def with_callbacks(method: Any) -> Any:
+        """The method as it is."""
+        return method
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """One step of a fit.
+
+    Parameters
+    ----------
+    what : str
+        What is being released, in the words of the ledger.
+    step : int
+        How many entries this fit has written so far, this one included.
+    share : float
+        How much of the fit's Gaussian budget (of mu^2) is spent, 0 to 1.
+    """
+
+    what: str
+    step: int
+    share: float
+
+
+class Teller:
+    """Turns ledger entries into calls of a plain callback and of scikit-learn's callbacks.
+
+    Parameters
+    ----------
+    callback : callable, optional
+        Called with a `Progress` after every charge.
+    estimator : object, optional
+        Told to scikit-learn's callbacks; within a method that is decorated `with_callbacks` only.
+    """
+
+    def __init__(self, callback: Callable[[Progress], object] | None, estimator: Any = None) -> None:
+        self._callback, self._estimator = callback, estimator
+        self._context = _context_of(estimator)
+        self._steps = 0
+
+    @contextmanager
+    def task(self) -> Iterator[None]:
+        """Around the whole fit."""
+        if self._context is None:
+            yield
+            return
+        self._context.call_on_fit_task_begin(estimator=self._estimator)
+        yield
+        self._context.call_on_fit_task_end(estimator=self._estimator)
+
+    @contextmanager
+    def watching(self, ledger: Ledger, mu: float, *, before: float = 0.0) -> Iterator[None]:
+        """Tell what is charged to the ledger, in a run that may spend `mu` beyond what was spent `before` it."""
+
+        def tell(entry: Entry) -> None:
+            self._steps += 1
+            if self._callback is not None:
+                share = min(1.0, max(0.0, ledger.mu**2 - before**2) / mu**2) if mu else 1.0
+                self._callback(Progress(what=entry.what, step=self._steps, share=share))
+            if self._context is not None:
+                step = self._context.subcontext(task_name=entry.what)
+                step.call_on_fit_task_begin(estimator=self._estimator)
+                step.call_on_fit_task_end(estimator=self._estimator)
+
+        with ledger.watched(tell):
+            yield
+
+
+def _context_of(estimator: Any) -> Any:
+    """The root context of scikit-learn's callbacks; None where they are not supported."""
+    begin = getattr(estimator, "_init_callback_context", None)
+    return None if begin is None else begin(task_name="fit", max_subtasks=None)

@@ -1,0 +1,87 @@
+"""From a release to the attributes of scikit-learn's PCA: arithmetic on released values only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eigenveil.engines.population import FloatArray
+from eigenveil.subspace import Release
+
+
+def attributes(
+    release: Release, *, mean: FloatArray | None, scale: FloatArray | None, n_hat: float | None
+) -> dict[str, Any]:
+    """Values of all fitted attributes that this release has something to say about, by name.
+
+    Parameters
+    ----------
+    release : Release
+        What an algorithm returned.
+    mean, scale : array of shape (d,), optional
+        What was taken off the rows, and what they were divided by.
+    n_hat : float, optional
+        A noisy number of units, or a public one.
+
+    Examples
+    --------
+    >>> from eigenveil.privacy import Budget, Ledger
+    >>> release = Release(algorithm="any", components=np.eye(1, 3), ledger=Ledger(Budget.from_mu(1.0)))
+    >>> sorted(attributes(release, mean=None, scale=None, n_hat=None))
+    ['components_', 'ledger_', 'mean_', 'n_components_', 'release_', 'scale_']
+    """
+    k, d = release.components.shape
+    found: dict[str, Any] = {
+        "components_": release.components,
+        "n_components_": k,
+        "mean_": np.zeros(d) if mean is None else np.asarray(mean, dtype=np.float64),
+        "scale_": scale,
+        "ledger_": release.ledger,
+        "release_": release,
+    }
+    values = release.eigenvalues if release.variances is None else release.variances.explained
+    if values is not None:
+        found["explained_variance_"] = np.maximum(values, 0.0)  # noise may have made them negative
+    if release.variances is not None:
+        found["explained_variance_ratio_"] = np.asarray(release.variances.ratios)
+        left = max(0.0, release.variances.total - float(np.sum(release.variances.explained)))
+        found["noise_variance_"] = left / (d - k) if d > k else 0.0
+    if n_hat is not None:
+        found["n_samples_"] = n_hat
+        if values is not None:
+            found["singular_values_"] = np.sqrt(found["explained_variance_"] * max(n_hat - 1, 0.0))
+    return found
+
+
+def noisy_number(release: Release, bought: float | None) -> float | None:
+    """The number of units as far as it was released: by the algorithm, or before it."""
+    told = release.diagnostics.get("n_hat")
+    return float(told) if isinstance(told, float | int) else bought
+
+
+def covariance(
+    components: FloatArray, variances: FloatArray, noise: float, scale: FloatArray | None
+) -> FloatArray:
+    """Covariance of the model in the rows' own units: variances along components, `noise` in other directions.
+
+    Examples
+    --------
+    >>> covariance(np.eye(1, 2), np.array([4.0]), 1.0, None)
+    array([[4., 0.],
+           [0., 1.]])
+    """
+    above = np.maximum(variances - noise, 0.0)
+    out: FloatArray = (components.T * above) @ components + noise * np.eye(components.shape[1])
+    return out if scale is None else out * np.outer(scale, scale)
+
+
+def log_likelihood(rows: FloatArray, covariance_: FloatArray) -> FloatArray:
+    """Log density of centred rows under a normal law; a variance of 0 is taken as the least that floats allow."""
+    values, vectors = np.linalg.eigh(covariance_)
+    least = max(float(values[-1]) * np.finfo(float).eps, np.finfo(float).tiny)
+    values = np.maximum(values, least)
+    with np.errstate(invalid="ignore", over="ignore"):
+        squares = np.sum((rows @ vectors) ** 2 / values, axis=1)
+    out: FloatArray = -0.5 * (len(values) * np.log(2 * np.pi) + np.sum(np.log(values)) + squares)
+    return out

@@ -1,0 +1,135 @@
+"""Columns divided by public numbers, or taken one by one, without touching the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from eigenveil.engines.population import FloatArray
+from eigenveil.errors import InvalidInputError
+from eigenveil.kernels import to_single
+from eigenveil.operators import PeopleOperator, RowsOperator
+from eigenveil.sources import Block, Source
+
+RowsLike = TypeVar("RowsLike", bound=RowsOperator | PeopleOperator)
+
+
+def rescaled(operator: RowsLike, scale: FloatArray) -> RowsLike:
+    """The operator of the same rows, every column divided by its scale; what was taken off them is too.
+
+    Numbers are divided one by one, so what comes out for a unit is still a function of that unit and public
+    numbers, to the bit; a row that overflows by it is a bad row.
+
+    Examples
+    --------
+    >>> from eigenveil.operators import samples
+    >>> halved = rescaled(samples.rows(np.array([[2.0, 3.0]])), np.array([2.0, 1.0]))
+    >>> next(halved.chunks()).tolist()
+    [[1.0, 3.0]]
+    """
+    shift = None if operator.shift is None else operator.shift / scale
+    plain = replace(operator, source=RescaledSource(operator.source, scale), shift=None)
+    return replace(plain, shift=None if shift is None else to_single(shift))
+
+
+def one_column(operator: RowsLike, column: int) -> RowsLike:
+    """The operator of one column alone."""
+    shift = None if operator.shift is None else operator.shift[column : column + 1]
+    return replace(operator, source=OneColumnSource(operator.source, column), shift=shift)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RescaledSource:
+    """Another source's rows with every column divided by its scale."""
+
+    source: Source
+    scale: FloatArray
+
+    @property
+    def n_columns(self) -> int:
+        """How many numbers a row has."""
+        return self.source.n_columns
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Names of the columns."""
+        return self.source.columns
+
+    @property
+    def rereadable(self) -> bool:
+        """As the source is."""
+        return self.source.rereadable
+
+    def blocks(self) -> Iterator[Block]:
+        """The same blocks, divided; single precision stays."""
+        for block in self.source.blocks():
+            yield Block(divided(block.values, self.scale), block.offsets)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class OneColumnSource:
+    """One column of another source's rows."""
+
+    source: Source
+    column: int
+    n_columns: int = 1
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def rereadable(self) -> bool:
+        """As the source is."""
+        return self.source.rereadable
+
+    def blocks(self) -> Iterator[Block]:
+        """The same blocks, one number a row."""
+        where = slice(self.column, self.column + 1)
+        for block in self.source.blocks():
+            values: Any = block.values
+            taken = dense(values[:, where] if sparse.issparse(block.values) else np.asarray(values)[:, where])
+            yield Block(np.ascontiguousarray(taken), block.offsets)
+
+
+def dense(values: Any) -> Any:
+    """Rows as an array."""
+    thin = bool(sparse.issparse(values))
+    return values.toarray() if thin else np.asarray(values)
+
+
+def divided(values: Any, scale: FloatArray) -> Any:
+    """Rows, dense or sparse (csr, as blocks are), with every column divided by its scale."""
+    thin = bool(sparse.issparse(values))
+    rows: Any = values if thin else np.asarray(values)
+    by = scale.astype(rows.dtype)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # a warning would tell of the values
+        if not thin:
+            return np.ascontiguousarray(rows / by)
+        return sparse.csr_array((rows.data / by[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
+
+
+def check_scale(scale: Any, d: int) -> FloatArray:
+    """The scales as an array of d finite numbers above 0, else explain."""
+    return _numbers("scale", scale, d, positive=True)
+
+
+def check_mean(mean: Any, d: int) -> FloatArray:
+    """A public mean as an array of d finite numbers, else explain."""
+    return _numbers("center", mean, d, positive=False)
+
+
+def _numbers(name: str, values: Any, d: int, *, positive: bool) -> FloatArray:
+    wanted = f"{d} finite numbers{' above 0' if positive else ''}, one per column"
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu" or array.shape != (d,):
+        raise InvalidInputError(
+            f"{name} must hold {wanted}, got an array of dtype {array.dtype} and shape {array.shape}."
+        )
+    out: FloatArray = array.astype(np.float64)
+    with np.errstate(over="ignore"):
+        single = out.astype(np.float32)
+    if not np.all(np.isfinite(single)) or (positive and not np.all(single > 0)):
+        raise InvalidInputError(f"{name} must hold {wanted}, got others (within single precision).")
+    return out

@@ -1,0 +1,82 @@
+"""What `private_scores` returns: a noisy picture of scores, and its nearest one without negative numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from eigenveil.engines.population import FloatArray
+from eigenveil.privacy import Ledger
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ScoreHistogram:
+    """A released picture of scores: everything in it is a release, or public.
+
+    Parameters
+    ----------
+    counts : array of shape (bins, bins), or (groups, bins, bins)
+        Noisy number of units in every cell: not whole, and below 0 where noise made it so.
+    outside : float, or array of shape (groups,)
+        The same for what lies beyond the edges.
+    edges : (array, array)
+        Of the cells along the first and along the second axis of `counts`.
+    components : (int, int)
+        Which components the axes are.
+    labels : tuple, optional
+        The groups, in the order of `counts`.
+    noise : float
+        Standard deviation of the noise in every number.
+    ledger : Ledger
+        What was spent.
+    """
+
+    counts: FloatArray
+    outside: FloatArray
+    edges: tuple[FloatArray, FloatArray]
+    components: tuple[int, int]
+    labels: tuple[Any, ...] | None
+    noise: float
+    ledger: Ledger
+
+    @property
+    def private(self) -> bool:
+        """Whether the guarantee holds; the ledger says why not."""
+        return self.ledger.private
+
+    def non_negative(self) -> Self:
+        """The nearest picture with no negative number and the same total: post-processing, which costs nothing."""
+        both = np.concatenate([self.counts.ravel(), np.ravel(self.outside)])
+        nearest = nearest_histogram(both)
+        counts = nearest[: self.counts.size].reshape(self.counts.shape)
+        outside = nearest[self.counts.size :].reshape(np.shape(self.outside))
+        return replace(self, counts=counts, outside=outside)
+
+    def __repr__(self) -> str:
+        verdict = "" if self.private else f" NOT PRIVATE: {'; '.join(self.ledger.reasons)};"
+        cells = " x ".join(map(str, self.counts.shape))
+        return (
+            f"<ScoreHistogram of components {self.components}:{verdict} {cells} cells, noise {self.noise:.4g}, "
+            f"{self.ledger!r}>"
+        )
+
+
+def nearest_histogram(sums: FloatArray) -> FloatArray:
+    """The nearest numbers, in squared distance, that are not below 0 and have the same total (0 if that is below).
+
+    Post-processing. Setting what is negative to 0 would add up to far too much where many cells are empty.
+
+    Examples
+    --------
+    >>> nearest_histogram(np.array([5.0, 1.0, -2.0])).tolist()
+    [4.0, 0.0, 0.0]
+    """
+    flat = np.sort(sums, axis=None)[::-1]
+    total = max(0.0, float(flat.sum()))
+    levels = (np.cumsum(flat) - total) / np.arange(1, flat.size + 1)
+    used = np.flatnonzero(flat > levels)
+    level = levels[used[-1]] if used.size else float(np.max(flat, initial=0.0))
+    nearest: FloatArray = np.maximum(sums - level, 0.0)
+    return nearest

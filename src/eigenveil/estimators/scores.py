@@ -1,0 +1,244 @@
+"""A private picture of scores: which rows, which grid, which budget; the noise is the mechanism's."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenveil.engines.population import FloatArray
+from eigenveil.errors import InvalidInputError
+from eigenveil.estimators.inputs import columns_to_score, source_to_score, unit_column
+from eigenveil.estimators.rescaling import dense
+from eigenveil.estimators.score_picture import ScoreHistogram
+from eigenveil.estimators.settings import read_engine
+from eigenveil.mechanisms.score_histogram import Picture, score_histogram
+from eigenveil.operators import PeopleOperator, RowsOperator
+from eigenveil.privacy import Ledger, Relation
+from eigenveil.sources import Block, Source, memory, open_source
+from eigenveil.subspace.opening import open_units
+
+WIDTH = 3.5
+"""How many released standard deviations a picture shows to either side."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """What `private_scores` was asked for, beyond rows and budget."""
+
+    components: tuple[int, int]
+    bins: Any
+    bounds: Any
+    groups: Any
+    labels: Any
+
+    def picture(self, model: Any) -> Picture:
+        """Axes and grid, from released and declared values only."""
+        k = int(model.n_components_)
+        pair = self.components
+        whole = len(pair) == 2 and all(isinstance(one, int | np.integer) and 0 <= one < k for one in pair)
+        if not whole or pair[0] == pair[1]:
+            raise InvalidInputError(
+                f"components must be two different numbers from 0 to {k - 1}, got {pair!r}.",
+                hint="A picture has two axes, so the model needs two components at least.",
+            )
+        chosen = list(pair)
+        spans = _default_spans(model, chosen) if self.bounds is None else _given_spans(self.bounds)
+        edges = [np.linspace(*span, count + 1) for span, count in zip(spans, _two_counts(self.bins), strict=True)]
+        axes = np.ascontiguousarray((model._axes() / np.reshape(model._lengths(), (-1, 1)))[chosen].T)
+        groups = None if self.groups is None else len(_checked_labels(self.labels))
+        return Picture(axes=axes, origin=model.mean_, edges=edges, groups=groups)
+
+
+def release_scores(
+    model: Any,
+    X: Any,
+    ask: Ask,
+    *,
+    units: Any,
+    relation: Relation | str | None,
+    epsilon: float,
+    delta: float,
+    ledger: Ledger | None,
+    random_state: int | None,
+) -> ScoreHistogram:
+    """Buy a picture; see `DPPCA.private_scores`."""
+    if ask.groups is None and ask.labels is not None:
+        raise InvalidInputError("labels name the groups, but no groups were given.")
+    picture = ask.picture(model)
+    asked = model.relation if ledger is None else ledger.relation
+    opened = open_units(
+        _operator(model, X, units, ask),
+        epsilon=epsilon,
+        delta=delta,
+        relation=asked if relation is None else relation,
+        ledger=ledger,
+        random_state=random_state,
+        engine=read_engine(model.engine),
+    )
+    _write_what_is_public(opened.veil.ledger, model, ask)
+    what = f"histogram of scores, components {ask.components[0]} and {ask.components[1]}"
+    sums = score_histogram(opened, picture, mu=opened.budget.mu, what=what)
+    return ScoreHistogram(
+        counts=sums.inside,
+        outside=sums.outside,
+        edges=(picture.edges[0], picture.edges[1]),
+        components=ask.components,
+        labels=None if ask.groups is None else tuple(ask.labels),
+        noise=sums.noise,
+        ledger=opened.veil.ledger,
+    )
+
+
+def _write_what_is_public(ledger: Ledger, model: Any, ask: Ask) -> None:
+    ledger.declare("the model whose components are the axes", note="its own cost stands in its own ledger")
+    if ask.bounds is not None:
+        ledger.declare("bounds of the picture", note="declared by the caller")
+    if ask.groups is not None:
+        ledger.declare("the list of groups", note="declared by the caller")
+    if not model.ledger_.private:
+        ledger.mark_not_private(f"the model is not private ({'; '.join(model.ledger_.reasons)})")
+
+
+def _operator(model: Any, X: Any, units: Any, ask: Ask) -> RowsOperator | PeopleOperator:
+    if isinstance(X, RowsOperator | PeopleOperator):
+        return _as_made(model, X, alone=units is None and ask.groups is None)
+    units = unit_column(model) if units is None else units
+    if ask.groups is None:
+        source = source_to_score(model, X, units)
+    else:
+        codes = _codes(ask.groups, _checked_labels(ask.labels))
+        source = _labelled(model, X, units, codes)
+    return RowsOperator(source) if units is None else PeopleOperator(source)
+
+
+def _as_made(model: Any, X: RowsOperator | PeopleOperator, *, alone: bool) -> RowsOperator | PeopleOperator:
+    """What `eigenveil.samples` made."""
+    if not alone:
+        raise InvalidInputError("units and groups cannot be given with what `eigenveil.samples` made.")
+    if X.d != model.n_features_in_:
+        raise InvalidInputError(f"X has {X.d} features, but DPPCA is expecting {model.n_features_in_} as input.")
+    return X
+
+
+def _labelled(model: Any, X: Any, units: Any, codes: FloatArray) -> Source:
+    """The rows with the number of their group as a last column."""
+    source = source_to_score(model, X, units)  # checks columns, also where it is not used any further
+    if units is None:
+        return LabelledSource(source, codes)
+    if not memory.accepts(X):
+        raise InvalidInputError(
+            f"groups of people need rows in memory, got {type(X).__name__}.",
+            hint="Load the columns of the model and the ids, or make one picture per group from files of its own.",
+        )
+    held = memory.hold(X, columns=columns_to_score(model, X), units=units)
+    if held.n_rows != len(codes):
+        raise _unequal()
+    rows = np.column_stack([dense(held.between(0, held.n_rows)), codes])
+    return open_source(rows, units=held.ids(units))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LabelledSource:
+    """Another source's rows with one more number each, in the order of the rows."""
+
+    source: Source
+    codes: FloatArray
+
+    @property
+    def n_columns(self) -> int:
+        """One more than the source has."""
+        return self.source.n_columns + 1
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """No names: the last column has none."""
+        return None
+
+    @property
+    def rereadable(self) -> bool:
+        """As the source is."""
+        return self.source.rereadable
+
+    def blocks(self) -> Iterator[Block]:
+        """The same blocks, one column wider."""
+        start = 0
+        for block in self.source.blocks():
+            stop = start + block.values.shape[0]
+            if stop > len(self.codes):
+                raise _unequal()
+            yield Block(_wider(block.values, self.codes[start:stop, None]))
+            start = stop
+        if start != len(self.codes):
+            raise _unequal()
+
+
+def _wider(values: Any, column: FloatArray) -> Any:
+    if sparse.issparse(values):
+        parts: list[Any] = [values, sparse.csr_array(column)]
+        return sparse.csr_array(sparse.hstack(parts))
+    return np.ascontiguousarray(np.column_stack([np.asarray(values), column]))
+
+
+def _unequal() -> InvalidInputError:
+    return InvalidInputError(
+        "expected one group per row of X, got another number of them.", hint="Nothing was released."
+    )
+
+
+def _checked_labels(labels: Any) -> list[Hashable]:
+    if labels is None:
+        raise InvalidInputError(
+            "groups need labels: the list of all groups, which must be public.",
+            hint="Pass labels=[...] from what is known without the data; a group that only the data name would "
+            "tell that somebody is in it.",
+        )
+    listed = list(labels)
+    if not listed or len(set(listed)) != len(listed):
+        raise InvalidInputError("labels must be a list of at least one group, each named once.")
+    return listed
+
+
+def _codes(groups: Any, labels: Sequence[Hashable]) -> FloatArray:
+    """The number of every row's group; -1 for a label that is not in the list."""
+    numbers = {label: float(code) for code, label in enumerate(labels)}
+    if isinstance(groups, str) or not hasattr(groups, "__len__"):
+        raise InvalidInputError(
+            f"groups must hold one label per row, got {type(groups).__name__}.",
+            hint="Pass an array, a list or a series.",
+        )
+    plain = groups.tolist() if hasattr(groups, "tolist") else list(groups)
+    return np.fromiter((numbers.get(label, -1.0) for label in plain), dtype=np.float64, count=len(plain))
+
+
+def _default_spans(model: Any, chosen: list[int]) -> list[tuple[float, float]]:
+    """As many released standard deviations to either side of the mean; after whitening these are 1."""
+    need = InvalidInputError(
+        "the picture needs bounds: no variance above 0 was released along these components.",
+        hint="Pass bounds=((low, high), (low, high)) from what is public; never from the data.",
+    )
+    variances = vars(model).get("explained_variance_")
+    if variances is None:
+        raise need
+    half = WIDTH * np.sqrt(variances[chosen]) / np.broadcast_to(model._lengths(), variances.shape)[chosen]
+    if not (np.all(np.isfinite(half)) and np.all(half > 0)):
+        raise need
+    return [(-float(one), float(one)) for one in half]
+
+
+def _given_spans(bounds: Any) -> list[tuple[float, float]]:
+    array = np.asarray(bounds, dtype=np.float64) if np.shape(bounds) == (2, 2) else np.zeros((0, 2))
+    if array.shape != (2, 2) or not np.all(np.isfinite(array)) or not np.all(array[:, 0] < array[:, 1]):
+        raise InvalidInputError("bounds must be ((low, high), (low, high)), two pairs of finite numbers.")
+    return [(float(low), float(high)) for low, high in array]
+
+
+def _two_counts(bins: Any) -> tuple[int, int]:
+    pair = tuple(bins) if isinstance(bins, Sequence) and not isinstance(bins, str) else (bins, bins)
+    whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 1 for one in pair)
+    if len(pair) != 2 or not whole:
+        raise InvalidInputError(f"bins must be a whole number of at least 1, or two of them, got {bins!r}.")
+    return int(pair[0]), int(pair[1])

@@ -1,0 +1,184 @@
+"""The parameters of an estimator, checked before anything is read or drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenveil.engines import LocalEngine
+from eigenveil.errors import InvalidInputError
+from eigenveil.estimators.algorithms import STREAM, Algorithm, check_options, find_algorithm
+from eigenveil.estimators.progress import Progress
+from eigenveil.estimators.rescaling import check_mean, check_scale
+from eigenveil.privacy import Budget, Ledger, Relation
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Settings:
+    """What a fit is to do.
+
+    `center` and `scale` are arrays where public ones were given.
+    """
+
+    k: int
+    epsilon: float
+    delta: float
+    name: str
+    algorithm: Algorithm
+    relation: Relation
+    center: Any
+    scale: Any
+    options: dict[str, Any]
+    ledger: Ledger | None
+    random_state: int | None
+    engine: LocalEngine | None
+    callback: Callable[[Progress], object] | None
+
+    @property
+    def buys_mean(self) -> bool:
+        """Whether a mean is to be bought."""
+        return self.center is True
+
+    @property
+    def buys_scale(self) -> bool:
+        """Whether scales are to be bought."""
+        return isinstance(self.scale, str)
+
+    def declared_mean(self, d: int) -> Any:
+        """The public mean, checked, or None."""
+        return None if isinstance(self.center, bool) else check_mean(self.center, d)
+
+    def declared_scale(self, d: int) -> Any:
+        """The public scales, checked, or None."""
+        return None if self.scale is None or self.buys_scale else check_scale(self.scale, d)
+
+    def arguments(self) -> dict[str, Any]:
+        """What every algorithm of the house is called with."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "relation": self.relation,
+            "ledger": self.ledger,
+            "random_state": self.random_state,
+            "engine": self.engine,
+            **self.options,
+        }
+
+
+def read_settings(estimator: Any, *, stream: bool = False) -> Settings:
+    """The settings of an estimator, or an error that says which parameter is wrong."""
+    name = estimator.algorithm
+    algorithm = find_algorithm(name)
+    if stream and name != "tracked":
+        raise InvalidInputError(f"partial_fit needs algorithm='tracked', got {name!r}.")
+    used = STREAM if stream else algorithm
+    options = check_options(used, estimator.options, what="partial_fit" if stream else f"algorithm {name!r}")
+    Budget.from_epsilon_delta(estimator.epsilon, estimator.delta)
+    settings = Settings(
+        k=_number_of_components(estimator.n_components),
+        epsilon=float(estimator.epsilon),
+        delta=float(estimator.delta),
+        name=name,
+        algorithm=used,
+        relation=Relation(estimator.relation),
+        center=_center(estimator.center),
+        scale=_scale(estimator.scale),
+        options=options,
+        ledger=_of_type("ledger", estimator.ledger, Ledger),
+        random_state=_seed(estimator.random_state),
+        engine=read_engine(estimator.engine),
+        callback=_callback(estimator.callback),
+    )
+    _check_whiten(estimator.whiten, settings)
+    (_check_stream if stream else _check_batch)(settings)
+    return settings
+
+
+def _number_of_components(k: Any) -> int:
+    if isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= 1:
+        return int(k)
+    raise InvalidInputError(
+        f"n_components must be a whole number of at least 1, got {k!r}.",
+        hint="How many components a share of variance takes is itself private. For a paid scree, fit more of them "
+        "and read explained_variance_ratio_.",
+    )
+
+
+def _center(center: Any) -> Any:
+    return bool(center) if isinstance(center, bool | np.bool_) else center
+
+
+def _scale(scale: Any) -> Any:
+    if isinstance(scale, str) and scale != "private":
+        raise InvalidInputError(
+            f"scale must be None, 'private', or one public number per column, got {scale!r}.",
+        )
+    return scale
+
+
+def _seed(seed: Any) -> int | None:
+    if seed is None or (isinstance(seed, int | np.integer) and not isinstance(seed, bool)):
+        return None if seed is None else int(seed)
+    raise InvalidInputError(
+        f"random_state must be None or a whole number, got {type(seed).__name__}.",
+        hint="Privacy needs random_state=None: noise then comes from the operating system.",
+    )
+
+
+def read_engine(engine: Any) -> LocalEngine | None:
+    """The engine that is meant; None is the default one."""
+    if isinstance(engine, str) and engine == "auto":
+        return None
+    if hasattr(engine, "run"):
+        return engine  # type: ignore[no-any-return]  # anything with LocalEngine's one method
+    raise InvalidInputError(f"engine must be 'auto' or an engine such as LocalEngine(), got {engine!r}.")
+
+
+def _callback(callback: Any) -> Any:
+    if callback is None or callable(callback):
+        return callback
+    raise InvalidInputError(f"callback must be None or a function of one argument, got {type(callback).__name__}.")
+
+
+def _of_type(name: str, value: Any, kind: type[Ledger]) -> Ledger | None:
+    if value is None or isinstance(value, kind):
+        return value
+    raise InvalidInputError(f"{name} must be None or a {kind.__name__}, got {type(value).__name__}.")
+
+
+def _check_whiten(whiten: Any, settings: Settings) -> None:
+    without = not settings.algorithm.values or settings.options.get("eigenvalues") is False
+    if whiten and without:
+        raise InvalidInputError(
+            f"whiten=True divides by variances, which {settings.name} does not release.",
+            hint="Use algorithm='tracked', 'dp-gauss-1' or 'dp-power', or whiten=False.",
+        )
+
+
+def _check_batch(settings: Settings) -> None:
+    if settings.relation is Relation.EMPTY_SLOT:
+        raise InvalidInputError(
+            "relation='empty-slot' is that of streams.",
+            hint="Use partial_fit, or 'add-remove' or 'replace' with fit.",
+        )
+
+
+def _check_stream(settings: Settings) -> None:
+    if settings.relation is Relation.REPLACE:
+        raise InvalidInputError(
+            "partial_fit promises privacy under empty slots (arrivals are public, one unit's content is replaced "
+            "by nothing), not under relation='replace'.",
+            hint="Leave relation at its default, or use fit.",
+        )
+    if settings.ledger is not None:
+        raise InvalidInputError(
+            "a stream keeps a ledger of its own, in which batches are parallel; it cannot charge a shared one.",
+            hint="Leave ledger=None, and read ledger_.",
+        )
+    if settings.buys_scale:
+        raise InvalidInputError(
+            "scale='private' cannot be bought from a stream.", hint="Pass public scales, or None."
+        )

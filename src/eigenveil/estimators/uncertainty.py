@@ -1,0 +1,110 @@
+"""Intervals and angles of a fitted DPPCA: how far what was released may be from the truth, at no further cost."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from eigenveil.engines.population import FloatArray
+from eigenveil.subspace import Release
+from eigenveil.subspace.uncertainty import VarianceErrors, component_angles, variance_errors
+
+
+class UncertaintyMixin:
+    """What a model can say of its own errors, from released values and the known noise only.
+
+    Notes
+    -----
+    *Formal guarantees.* All of it is post-processing of what `fit` has released: nothing is charged or drawn.
+
+    The truth that is meant is that of the population the units come from, not of these units: u^T Sigma u for a
+    released component u, and the eigenvectors of Sigma. It counts privacy noise, the chance of which units came,
+    and what clipping took, the last two as for normal rows or people with several normal rows. With skewed or
+    heavy-tailed data variances are lower than the intervals say; docs/coming-from-sklearn.md has numbers.
+    """
+
+    algorithm: str
+    release_: Release
+
+    def explained_variance_interval(self, level: float = 0.95) -> FloatArray:
+        """Intervals for the population's variance along each released component.
+
+        They lie around `explained_variance_` with what clipping took put back, so not quite in their middle.
+
+        Parameters
+        ----------
+        level : float
+            Probability with which one such interval holds the truth.
+
+        Returns
+        -------
+        array of shape (n_components, 2)
+            Lower and upper ends, never below 0.
+
+        Examples
+        --------
+        >>> from eigenveil import DPPCA
+        >>> X = np.random.default_rng(0).normal(size=(20_000, 6)) * [5, 3, 1, 1, 1, 1]
+        >>> pca = DPPCA(n_components=2, epsilon=1.0).fit(X)
+        >>> low, high = pca.explained_variance_interval(level=0.9999)[0]
+        >>> bool(low < 25 < high), bool(high - low < 8)
+        (True, True)
+        """
+        return self._variance_errors("explained_variance_interval").interval(level)
+
+    def explained_variance_ratio_interval(self, level: float = 0.95) -> FloatArray:
+        """The same for shares of the total variance, within [0, 1]; shape (n_components, 2)."""
+        return self._variance_errors("explained_variance_ratio_interval").ratio_interval(level)
+
+    def total_variance_interval(self, level: float = 0.95) -> FloatArray:
+        """An interval for the population's total variance (the trace of Sigma), of shape (2,)."""
+        return self._variance_errors("total_variance_interval").total_interval(level)
+
+    def standard_errors(self) -> FloatArray:
+        """Standard errors of the variances along the components, of shape (n_components,): noise and chance."""
+        return self._variance_errors("standard_errors").errors
+
+    def component_angles(self, level: float | None = None) -> FloatArray:
+        """About how far, in degrees, each component is from the population's principal direction nearest to it.
+
+        Parameters
+        ----------
+        level : float, optional
+            None: the root mean square angle to be expected. 0.95, say: the angle that is exceeded in about 5 % of
+            fits.
+
+        Returns
+        -------
+        array of shape (n_components,)
+            Below some 10 degrees a direction may be read as it is. Near 45 two directions have variances too
+            close to tell, and may have mixed or swapped: trust the plane they span, not each of them. 90: nothing
+            is known.
+
+        Examples
+        --------
+        >>> from eigenveil import DPPCA
+        >>> X = np.random.default_rng(0).normal(size=(20_000, 6)) * [5, 3, 1, 1, 1, 1]
+        >>> pca = DPPCA(n_components=2, epsilon=1.0).fit(X)
+        >>> bool(np.all(pca.component_angles() < 5)), bool(np.all(pca.component_angles(level=0.95) < 8))
+        (True, True)
+        """
+        check_is_fitted(self)
+        if self.release_.variances is None or "followed" not in self.release_.diagnostics:
+            raise AttributeError(
+                f"DPPCA has no component_angles: {self._who()} does not tell how noisy its directions are.\n"
+                "Hint: algorithm='tracked' does, with fit."
+            )
+        return np.degrees(component_angles(self.release_, level=level))
+
+    def _variance_errors(self, name: str) -> VarianceErrors:
+        """Errors of the variances, or an error that says why there are none."""
+        check_is_fitted(self)
+        if self.release_.variances is None:
+            raise AttributeError(
+                f"DPPCA has no {name}: {self._who()} has bought no variances of known noise.\n"
+                "Hint: algorithm='tracked' buys them, with fit."
+            )
+        return variance_errors(self.release_.variances)
+
+    def _who(self) -> str:
+        return "a stream" if "_stream" in vars(self) else self.algorithm

@@ -1,0 +1,294 @@
+"""A picture of units: how many lie in each cell of a public grid over two or more public axes.
+
+ScoreHistogram({rows of unit i}, axes, edges, mu):
+  1  score of a row <- (row - origin) axes; its cell <- where that lies among the edges, or "outside"
+  2  a unit has weight 1, in equal parts on its good rows; a cell's sum gets the parts of the rows in it, rounded
+     down to the grid
+  3  release the sums of all cells, and of "outside", plus Gaussian noise
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from eigenveil.engines.population import FloatArray, IntArray
+from eigenveil.errors import InvalidInputError
+from eigenveil.kernels import row_product, squared_row_norms
+from eigenveil.kernels.loops import BoolArray
+from eigenveil.mechanisms.units import Units
+from eigenveil.mechanisms.veil import Veil
+from eigenveil.operators import PeopleOperator, RowsOperator
+from eigenveil.operators.from_rows import sums_by
+from eigenveil.operators.operator import cut
+from eigenveil.privacy.relation import Relation
+
+MOST_CELLS = 1 << 24
+"""More cells than this are refused: every one of them gets noise of its own."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Picture:
+    """What is asked for; all of it is public.
+
+    Parameters
+    ----------
+    axes : array of shape (d, m)
+        What rows are multiplied with.
+    origin : array of shape (d,)
+        What is taken off rows first.
+    edges : sequence of m arrays
+        Ascending edges of the cells along every axis. A score on an edge belongs to the cell above it, on the last
+        edge to the last cell, as in `numpy.histogramdd`.
+    groups : int, optional
+        How many groups there are. Rows then have one column more, the last: the number of the row's group, from 0;
+        a row with any other number there adds nothing.
+
+    Examples
+    --------
+    >>> edges = np.array([0.0, 1.0, 2.0])
+    >>> Picture(axes=np.eye(2), origin=np.zeros(2), edges=(edges, edges)).shape
+    (2, 2)
+    """
+
+    axes: FloatArray
+    origin: FloatArray
+    edges: Sequence[FloatArray]
+    groups: int | None = None
+
+    def __post_init__(self) -> None:
+        axes, origin = np.asarray(self.axes), np.asarray(self.origin)
+        if axes.ndim != 2 or origin.shape != axes.shape[:1] or axes.shape[1] != len(self.edges):
+            raise InvalidInputError(
+                f"expected axes of shape (d, m), an origin of shape (d,) and m lists of edges, got shapes "
+                f"{axes.shape} and {origin.shape}, and {len(self.edges)} lists."
+            )
+        if not (np.all(np.isfinite(axes)) and np.all(np.isfinite(origin))):
+            raise InvalidInputError("axes and origin must be finite.")
+        for edges in self.edges:
+            _check_edges(edges)
+        if self.groups is not None and self.groups < 1:
+            raise InvalidInputError(f"there must be at least one group, got {self.groups}.")
+        if self.size > MOST_CELLS:
+            raise InvalidInputError(
+                f"a picture of {self.size} cells is more than the {MOST_CELLS} that are allowed.",
+                hint="Ask for fewer bins: noise per cell is the same, and fewer cells hold more people each.",
+            )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along every axis; groups, if there are any, come first."""
+        cells = tuple(len(edges) - 1 for edges in self.edges)
+        return cells if self.groups is None else (self.groups, *cells)
+
+    @property
+    def size(self) -> int:
+        """How many sums there are: all cells, and "outside" for every group."""
+        return (math.prod(len(edges) - 1 for edges in self.edges) + 1) * (self.groups or 1)
+
+    @property
+    def d(self) -> int:
+        """How many columns rows must have."""
+        return len(self.axes) + (self.groups is not None)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CellSums:
+    """Noisy sums of weights; they are not whole, and may be below 0.
+
+    Parameters
+    ----------
+    inside : array of the picture's shape
+        For every cell.
+    outside : array of shape (groups,), or ()
+        What lies beyond the edges.
+    noise : float
+        Standard deviation of the noise in each of them.
+    """
+
+    inside: FloatArray
+    outside: FloatArray
+    noise: float
+
+
+def score_histogram(units: Units, picture: Picture, *, mu: float, what: str = "score histogram") -> CellSums:
+    """How much weight of units lies in every cell of a picture, plus Gaussian noise.
+
+    Parameters
+    ----------
+    units : Units
+        Rows or people.
+    picture : Picture
+        Axes, edges, number of groups: public.
+    mu : float
+        What it may cost.
+
+    Formal guarantees
+    -----------------
+    What a unit adds is a vector v over all cells of all groups, of whole numbers of grid steps, a function of the
+    unit and public numbers to the bit: a row's scores are summed in a fixed order (`row_product`), and its place
+    among the edges is found by comparisons. Let T be the grid steps in 1 and m the good rows of the unit (m = 1
+    where rows are units). A cell with c of these rows gets floor(c T / m) >= 0, so the entries of v are not
+    negative and sum to T at most: in numbers, ||v||_2 <= ||v||_1 <= 1. Integers add without error.
+
+    *Add-remove, empty-slot:* the sums move by v: L2 sensitivity 1, reached by a unit in one cell.
+
+    *Replace:* they move by v - v', and ||v - v'||^2 = ||v||^2 + ||v'||^2 - 2 v.v' <= 2, since v.v' >= 0: L2
+    sensitivity sqrt(2), reached by a unit that moves from one cell to another. Not 2: parts that overlap cancel.
+
+    *Groups* are one more axis of the same vector, so the proof covers them as it stands, under every relation:
+    a person may have rows in several groups, and the replaced unit may be in another group than the old one. No
+    parallel composition is claimed, and none is needed. The *list* of groups is public, and must not come from
+    the data.
+
+    Noise of standard deviation sensitivity/mu on every cell, and on "outside": mu-GDP.
+
+    ==============================  ==================================================================
+    edge case                       answer
+    ==============================  ==================================================================
+    no units                        noise around 0
+    one unit, all equal, huge       a weight of 1 in one cell, or outside
+    nan, inf, norm overflows        such a row adds nothing, in silence; its unit's other rows share 1
+    a row of no known group         the same
+    a person with many rows         weight 1 in all, but for less than a grid step per cell
+    units that are matrices         refused (public)
+    ==============================  ==================================================================
+
+    Examples
+    --------
+    >>> from eigenveil.operators import samples
+    >>> from eigenveil.privacy import Budget, Ledger
+    >>> X = np.tile([[1.0, 2.0], [-1.0, 2.0], [1.0, -2.0], [-1.0, -2.0]], (2500, 1))
+    >>> budget = Budget.from_mu(1.0)
+    >>> units = Units(samples.rows(X), Veil(Ledger(budget)), budget)
+    >>> edges = np.array([-4.0, 0.0, 4.0])
+    >>> picture = Picture(axes=np.eye(2), origin=np.zeros(2), edges=(edges, edges))
+    >>> sums = score_histogram(units, picture, mu=1.0)
+    >>> sums.inside.shape, bool(np.all(np.abs(sums.inside - 2500) < 200)), sums.noise < 1.01
+    ((2, 2), True, True)
+    """
+    operator = units.operator
+    if not isinstance(operator, RowsOperator | PeopleOperator):
+        raise InvalidInputError("a picture is of rows or people: units given as matrices have no scores.")
+    if units.d != picture.d:
+        raise InvalidInputError(f"the picture is of rows with {picture.d} columns, these have {units.d}.")
+    grant = units.veil.gaussian(what, mu=mu, sensitivity=_sensitivity(units.veil), draws=picture.size)
+    counter = _Counter(operator, picture, whole=(1 << -grant.exponent) if grant.exponent <= 0 else 0)
+    _, (sums,) = units.engine.run(units.vectors()._chunks(), counter, lambda _: np.zeros(1, dtype=np.int64))
+    noisy = grant.release(sums).reshape(picture.groups or 1, -1)
+    inside, outside = noisy[:, :-1].reshape(picture.shape), noisy[:, -1]
+    return CellSums(
+        inside=inside, outside=outside.reshape(picture.shape[: picture.groups is not None]), noise=grant.scale
+    )
+
+
+class _Counter:
+    """Sums weights chunk by chunk, as an engine asks for it; its forks are merged without error."""
+
+    def __init__(self, operator: RowsOperator | PeopleOperator, picture: Picture, *, whole: int) -> None:
+        self._operator, self._picture, self._whole = operator, picture, whole
+        self._sums = np.zeros(picture.size, dtype=np.int64)
+
+    def fork(self) -> Self:
+        """The same with empty sums."""
+        return type(self)(self._operator, self._picture, whole=self._whole)
+
+    def add(self, chunk: Any, skip: BoolArray | None) -> FloatArray:
+        """Take in a chunk of rows, or of people; no norms are told."""
+        if isinstance(self._operator, RowsOperator):
+            cells, person = self._cells(chunk), None
+        else:
+            cells = self._cells(chunk.values)
+            person = np.repeat(np.arange(chunk.offsets.size - 1), np.diff(chunk.offsets))
+        counted = cells >= 0
+        if skip is not None:
+            counted &= ~(skip if person is None else skip[person])
+        if person is None:
+            self._sums += self._whole * np.bincount(cells[counted], minlength=self._sums.size)
+        else:
+            self._add_people(person[counted], cells[counted])
+        return np.zeros(0)
+
+    def merge(self, other: Self) -> None:
+        """Take over what a fork has summed."""
+        self._sums += other._sums
+
+    def sums(self) -> list[IntArray]:
+        """The sums, in whole grid steps."""
+        return [self._sums]
+
+    def _add_people(self, person: IntArray, cells: IntArray) -> None:
+        """Step 2: rows per person and cell, as parts of all rows of that person."""
+        rows = np.bincount(person)
+        pairs, together = np.unique(np.stack([person, cells]), axis=1, return_counts=True)
+        parts = together.astype(np.int64) * self._whole // rows[pairs[0]]  # both factors are below 2^31
+        np.add.at(self._sums, pairs[1], parts)
+
+    def _cells(self, values: Any) -> IntArray:
+        """Step 1: the number of every row's cell; -1 for rows that add nothing."""
+        out = np.empty(values.shape[0], dtype=np.int64)
+        for where in cut(len(out), 4 * self._picture.d if not sparse.issparse(values) else 64):
+            out[where] = self._of_piece(values[where])
+        return out
+
+    def _of_piece(self, values: Any) -> IntArray:
+        scores, good, codes = self._scores(values)
+        cell, inside = np.zeros(len(scores), dtype=np.int64), good.copy()
+        for score, edges in zip(scores.T, self._picture.edges, strict=True):
+            place = np.searchsorted(edges, score, side="right") - 1
+            place[score == edges[-1]] = len(edges) - 2
+            inside &= (place >= 0) & (place < len(edges) - 1)
+            cell = cell * (len(edges) - 1) + place
+        per_group = self._picture.size // (self._picture.groups or 1)
+        cell = np.where(inside, cell, per_group - 1)
+        return np.where(good, codes * per_group + cell, -1)
+
+    def _scores(self, values: Any) -> tuple[FloatArray, BoolArray, IntArray]:
+        """Scores of rows, which rows are good, and their groups."""
+        picture, d = self._picture, len(self._picture.axes)
+        if sparse.issparse(values) and self._operator.shift is None and self._operator.removed is None:
+            scores, squares, last = _sparse_scores(values, picture)
+        else:
+            rows = self._operator.dense(values)
+            plain = np.ascontiguousarray(rows[:, :d])
+            scores = row_product(plain, picture.axes, shift=picture.origin)
+            squares, last = squared_row_norms(plain), rows[:, d:].ravel()
+        good = np.isfinite(squares) & np.isfinite(scores).all(axis=1)
+        codes = np.zeros(len(scores), dtype=np.int64)
+        if picture.groups is not None:
+            known = np.isin(last, np.arange(picture.groups))
+            good &= known
+            codes[known] = last[known].astype(np.int64)
+        return scores, good, codes
+
+
+def _sparse_scores(values: Any, picture: Picture) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Scores, squared norms and last column of sparse rows, from the entries present."""
+    n, d = values.shape[0], len(picture.axes)
+    of_row, column = np.repeat(np.arange(n), np.diff(values.indptr)), values.indices
+    x = values.data.astype(np.float64)
+    own = column < d
+    of_row_own, column_own, x_own = of_row[own], column[own], x[own]
+    with np.errstate(invalid="ignore", over="ignore"):
+        columns = [x_own * axis[column_own] for axis in picture.axes.T]
+        sums = sums_by(of_row_own, n, [*columns, x_own * x_own])
+    scores = sums[:, :-1] - [math.fsum(axis * picture.origin) for axis in picture.axes.T]
+    return scores, sums[:, -1], sums_by(of_row[~own], n, [x[~own]])[:, 0]
+
+
+def _sensitivity(veil: Veil) -> float:
+    return math.nextafter(math.sqrt(2.0), 2.0) if veil.relation is Relation.REPLACE else 1.0
+
+
+def _check_edges(edges: FloatArray) -> None:
+    array = np.asarray(edges, dtype=np.float64)
+    if array.ndim != 1 or array.size < 2 or not np.all(np.isfinite(array)) or not np.all(np.diff(array) > 0):
+        raise InvalidInputError(
+            "edges must be a strictly ascending list of at least two finite numbers.",
+            hint="They are public: take them from released variances or from what is known of the columns.",
+        )

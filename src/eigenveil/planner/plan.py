@@ -1,0 +1,237 @@
+"""What to expect before any data are touched: ev.plan.
+
+plan(n, d, k, epsilon):
+  1  a guess of the spectrum and of the spread of units                     # public
+  2  three covariances as n such units would have them
+  3  for every epsilon: tracked_pca's own code on imagined units, three times; DP-Gauss-1; the paper's bounds
+  4  with a target: bisect epsilon, or n, until the smallest that reaches it is known within 5 %
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.planner import paper
+from eigenveil.planner.expected import Setting
+from eigenveil.planner.guess import FloatArray, Guess, make_guess
+from eigenveil.planner.result import MOST_EPSILON, MOST_N, Expected, Plan
+from eigenveil.privacy.budget import Budget
+from eigenveil.privacy.gaussian import check_delta, check_epsilon
+from eigenveil.subspace.opening import check_k
+
+EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+FACTOR, WIDE = 1.5, 3.0
+"""By what factor a prediction may be off: where all was stated and zeta is in TRUSTED; else."""
+TRUSTED = (1e-4, 0.7)
+_LEAST_EPSILON, _LEAST_N = 0.01, 20
+_CLOSE = 1.05
+_WIDEST = 4000
+"""Columns for which there is memory enough to imagine them."""
+
+
+def plan(
+    n: int | None,
+    d: int,
+    k: int,
+    *,
+    epsilon: float | Sequence[float] | None = None,
+    delta: float = 1e-6,
+    target: float | None = None,
+    spectrum: str | npt.ArrayLike = "slow decay",
+    spread: str | float = "rows",
+) -> Plan:
+    """What tracked_pca is expected to achieve, from public numbers alone.
+
+    Its own code runs on imagined units: nothing is read, nothing is spent.
+
+    Parameters
+    ----------
+    n : int or None
+        About how many units (rows, or people) there are. None: find how many are needed, for a target.
+    d, k : int
+        Columns, and components wanted.
+    epsilon : float or list of float, optional
+        Privacy. By default .1 to 10; with a target and n, the epsilon that is needed.
+    delta : float
+        Privacy: well below 1/n.
+    target : float in (0, 1), optional
+        An energy ratio to reach. Leave out either n or epsilon, and that is found.
+    spectrum : {"slow decay", "fast decay", "flat"}, list, or array of shape (rows, d)
+        A guess at the eigenvalues of the covariance: like 1/sqrt(j); like .7^j; max(k, 5) of them well above all
+        others. Or the d eigenvalues; or fewer, as shares of the variance, the rest spread evenly. Or a *public*
+        sample of rows.
+    spread : "rows", int or float
+        What a unit is. "rows": one row (like a normal one). A whole number: a person with so many rows. A number
+        with a point: the root mean square of ||A_i - Sigma||_F, for units that are matrices; that is
+        sigma^2 sqrt(d (d + 1)) in the spiked model.
+
+    Returns
+    -------
+    Plan
+        Printable; `rows`, `needed`, `to_dict()`.
+
+    Notes
+    -----
+    Zeta is within a factor of 1.5 of what is measured where spectrum and spread are right and zeta is between 1e-4
+    and .7 (benchmarks/results/planner.md). Rows that are far from normal need a public sample. The plan is for
+    rows without a mean to take off; a private mean costs 8 % of mu^2, some 4 % of noise.
+
+    Examples
+    --------
+    >>> expected = plan(20_000, 50, 2, epsilon=[0.5, 1.0], spectrum="fast decay")
+    >>> [row.energy > 0.99 for row in expected.rows]
+    [True, True]
+    >>> plan(None, 20, 1, epsilon=1.0, target=0.95, spectrum="fast decay").needed < 10_000
+    True
+    """
+    _check(n, d, k, epsilon=epsilon, target=target)
+    check_delta(delta)
+    guess = make_guess(d, k, spectrum=spectrum, spread=spread)
+    if target is not None:
+        return _towards(target, guess, k, n=n, epsilon=epsilon, delta=delta)
+    assert n is not None
+    epsilons = EPSILONS if epsilon is None else np.unique(np.asarray(epsilon, dtype=np.float64))
+    rows = _rows(Setting.of(guess, n, k), epsilons, delta)
+    return Plan(d=d, k=k, delta=delta, rows=rows, notes=_notes(guess, n, delta))
+
+
+def _rows(setting: Setting, epsilons: Iterable[float], delta: float) -> tuple[Expected, ...]:
+    """One row per epsilon, ascending; more privacy is never expected to be better."""
+    budgets = {float(epsilon): Budget.from_epsilon_delta(float(epsilon), delta) for epsilon in epsilons}
+    repeats = [setting.tracked(budget) for budget in budgets.values()]
+    zetas = _falling(np.array([zeta.mean() for zeta in repeats]))
+    floor = setting.without_privacy()
+    guess, n, k = setting.guess, setting.n, setting.k
+    return tuple(
+        Expected(
+            n=n,
+            epsilon=epsilon,
+            zeta=float(zeta),
+            energy=1 - float(zeta) ** 2,
+            interval=_interval(np.append(several, zeta), float(zeta), sure=guess.sure),
+            gauss_1=setting.gauss_1(budget),
+            without_privacy=floor,
+            upper_bound=paper.upper(guess, n, k, epsilon=epsilon, delta=delta),
+            lower_bound=paper.lower(guess, n, k, epsilon=epsilon),
+        )
+        for (epsilon, budget), zeta, several in zip(budgets.items(), zetas, repeats, strict=True)
+    )
+
+
+def _interval(seen: FloatArray, zeta: float, *, sure: bool) -> tuple[float, float]:
+    """Where the truth is expected: what was seen, and a factor more on both sides."""
+    factor = FACTOR if sure and TRUSTED[0] <= zeta <= TRUSTED[1] else WIDE
+    return float(seen.min()) / factor, min(float(seen.max()) * factor, 1.0)
+
+
+def _falling(values: FloatArray) -> FloatArray:
+    """The values made to fall: half way between the smallest before and the largest after.
+
+    Examples
+    --------
+    >>> _falling(np.array([3.0, 1.0, 2.0, 0.5]))
+    array([3. , 1.5, 1.5, 0.5])
+    """
+    out: FloatArray = np.minimum.accumulate(values) + np.maximum.accumulate(values[::-1])[::-1]
+    return out / 2
+
+
+def _towards(target: float, guess: Guess, k: int, *, n: int | None, epsilon: Any, delta: float) -> Plan:
+    """The smallest epsilon, or n, that reaches the target."""
+    if n is not None:
+        known = Setting.of(guess, n, k)
+        needed = _smallest(lambda one: _energy(known, one, delta) >= target, _LEAST_EPSILON, MOST_EPSILON)
+        found, at = known, MOST_EPSILON if needed is None else needed
+    else:
+        at = float(epsilon)
+        needed = _smallest(
+            lambda one: _energy(Setting.of(guess, int(one), k), at, delta) >= target, _LEAST_N, MOST_N
+        )
+        found = Setting.of(guess, MOST_N if needed is None else int(needed), k)
+    return Plan(
+        d=guess.eigenvalues.size,
+        k=k,
+        delta=delta,
+        rows=_rows(found, [at], delta),
+        target=target,
+        solved="n" if n is None else "epsilon",
+        needed=needed,
+        notes=_notes(guess, found.n, delta),
+    )
+
+
+def _energy(setting: Setting, epsilon: float, delta: float) -> float:
+    return 1 - float(setting.tracked(Budget.from_epsilon_delta(epsilon, delta)).mean()) ** 2
+
+
+def _smallest(reaches: Callable[[float], bool], low: float, high: float) -> float | None:
+    """About the smallest number that reaches, to three digits; it was tried. None if `high` does not.
+
+    Examples
+    --------
+    >>> _smallest(lambda x: x >= 3.2, 0.01, 50.0), _smallest(lambda x: False, 0.01, 50.0)
+    (3.26, None)
+    """
+    if not reaches(high):
+        return None
+    if reaches(low):
+        return low
+    while high / low > _CLOSE:
+        middle = float(f"{math.sqrt(low * high):.3g}")
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return high
+
+
+def _notes(guess: Guess, n: int, delta: float) -> tuple[str, ...]:
+    notes = []
+    if not guess.sure:
+        notes.append("The spectrum is a guess: give eigenvalues or a public sample for a sharper plan.")
+    if delta > 1 / n:
+        notes.append(
+            f"delta = {delta:g} is above 1/n: it would allow to publish a whole unit. Take a smaller one."
+        )
+    return tuple(notes)
+
+
+def _check(n: Any, d: Any, k: Any, *, epsilon: Any, target: Any) -> None:
+    """Refuse what no plan can be made of."""
+    _check_size("d", d)
+    if d > _WIDEST:
+        raise InvalidInputError(
+            f"plans are made for up to {_WIDEST:,} columns, got {d:,}.",
+            hint=f"Plan for {_WIDEST:,} with the same leading eigenvalues: noise grows like the square root of d.",
+        )
+    check_k(k, d)
+    if n is not None or target is None:
+        _check_size("n", n)
+    for one in [] if epsilon is None else np.atleast_1d(np.asarray(epsilon, dtype=object)):
+        check_epsilon(one)
+    if target is None:
+        return
+    if not (isinstance(target, int | float | np.number) and 0 < target < 1):
+        raise InvalidInputError(
+            f"target must lie strictly between 0 and 1, got {target!r}.",
+            hint="It is an energy ratio: .95 keeps 95 % of the variance that the best k directions would.",
+        )
+    if (n is None) == (epsilon is None) or np.ndim(epsilon):
+        raise InvalidInputError(
+            "a target needs either n or one epsilon; the other one, left out, is found.",
+            hint="plan(n, d, k, target=.95) finds epsilon; plan(None, d, k, epsilon=1, target=.95) finds n.",
+        )
+
+
+def _check_size(name: str, value: Any) -> None:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not (whole and 1 <= value <= MOST_N):
+        raise InvalidInputError(
+            f"{name} must be a whole number from 1 to {MOST_N:,}, got {value!r}.",
+            hint="n may be None where a target and an epsilon are given: then it is found.",
+        )

@@ -1,0 +1,133 @@
+"""Biplot: the columns as arrows over the map of scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.plots.score_map import ScoreMapDisplay
+from eigenveil.plots.style import (
+    ORANGE,
+    axes_or_new,
+    check_component,
+    guarantee_of,
+    ink,
+    names_of,
+    shortened,
+    titled,
+)
+
+FloatArray = npt.NDArray[np.float64]
+_REACH, _ROOM = 0.6, 1.5
+"""How far the longest arrow goes, over the distance to the nearest side of the map; and how far the sides are,
+over the longest arrow, where there is no map. The rest is for names."""
+_LINE = 0.06
+"""Height of a name over that of the picture."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BiplotDisplay:
+    """Loadings on two components, over a private map of scores where there is one.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Columns with the longest arrows, longest first.
+    arrows : array of shape (names, 2)
+        Their loadings on the two components.
+    components : pair of int
+        Which two, from 1.
+    scores : ScoreMapDisplay, optional
+        The map.
+    guarantee : str
+        For the title.
+    """
+
+    names: tuple[str, ...]
+    arrows: FloatArray
+    components: tuple[int, int] = (1, 2)
+    scores: ScoreMapDisplay | None = None
+    guarantee: str = ""
+
+    @classmethod
+    def from_estimator(
+        cls, pca: Any, *, scores: Any = None, components: tuple[int, int] | None = None, top: int = 8
+    ) -> Self:
+        """The numbers of a fitted DPPCA, and of what `private_scores` returned for the same two components."""
+        map_ = scores if isinstance(scores, ScoreMapDisplay | None) else ScoreMapDisplay.from_histogram(scores)
+        chosen = components or (map_.components if map_ is not None else (1, 2))
+        if map_ is not None and map_.components != chosen:
+            raise InvalidInputError(f"the map is of components {map_.components}, the arrows of {chosen}.")
+        k = len(pca.components_)
+        arrows = np.stack([pca.components_[check_component(one, k)] for one in chosen], axis=1)
+        longest = np.argsort(-np.linalg.norm(arrows, axis=1), kind="stable")[: max(1, top)]
+        names = names_of(pca)
+        return cls(
+            names=tuple(names[i] for i in longest),
+            arrows=arrows[longest],
+            components=chosen,
+            scores=map_,
+            guarantee=guarantee_of(pca),
+        )
+
+    @property
+    def stretch(self) -> float:
+        """By how much arrows are drawn longer than loadings are, so that they fill the map."""
+        longest = float(np.linalg.norm(self.arrows, axis=1).max(initial=0.0))
+        if self.scores is None or not longest > 0:
+            return 1.0
+        ends = [abs(float(end)) for edge in self.scores.edges for end in (edge[0], edge[-1])]
+        return _REACH * (min(ends) or max(ends)) / longest
+
+    def heights_of_names(self) -> FloatArray:
+        """Where names stand: at the tips of arrows, moved up where they would cover another on their side."""
+        ends = self.arrows * self.stretch
+        least = _LINE * 2 * self._half_height()
+        heights = ends[:, 1].copy()
+        for side in (ends[:, 0] >= 0, ends[:, 0] < 0):
+            below = -np.inf
+            for i in sorted(np.flatnonzero(side), key=lambda j: heights[j]):
+                heights[i] = below = max(heights[i], below + least)
+        return heights
+
+    def _half_height(self) -> float:
+        if self.scores is not None:
+            return float(np.ptp(self.scores.edges[1])) / 2
+        return _ROOM * float(np.abs(self.arrows).max(initial=0.1))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the map, and an arrow with its name per column."""
+        ax = axes_or_new(ax)
+        if self.scores is not None:
+            self.scores.plot(ax)
+        colour = ink() if self.scores is None else "black"  # the map is light on any page
+        halo: patheffects.AbstractPathEffect = patheffects.withStroke(linewidth=2.5, foreground="white")
+        ends = self.arrows * self.stretch
+        for name, (x, y), height in zip(self.names, ends, self.heights_of_names(), strict=True):
+            ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": ORANGE, "linewidth": 1.6})
+            words = ax.annotate(
+                shortened(name, 14),
+                (x, height),
+                (3 if x >= 0 else -3, 0),
+                textcoords="offset points",
+                ha="left" if x >= 0 else "right",
+                va="center",
+                size=8,
+                color=colour,
+            )
+            words.set_path_effects([] if self.scores is None else [halo])
+        if self.scores is None:
+            reach = self._half_height()
+            ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
+            ax.axhline(0, color=ink(), linewidth=0.5, linestyle=":")
+            ax.axvline(0, color=ink(), linewidth=0.5, linestyle=":")
+            ax.set_xlabel(f"loading on component {self.components[0]}")
+            ax.set_ylabel(f"loading on component {self.components[1]}")
+        titled(ax, "Columns as arrows", self.guarantee)
+        return ax

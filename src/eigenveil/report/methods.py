@@ -1,0 +1,64 @@
+"""The methods paragraph: what was done, and whom to cite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+PAPER = (
+    "J. Düngler and A. Sanyal. An Iterative Algorithm for Differentially Private k-PCA with Adaptive Noise. "
+    "arXiv:2508.10879, 2025."
+)
+_ANALYZE_GAUSS = (
+    "C. Dwork, K. Talwar, A. Thakurta and L. Zhang. Analyze Gauss: Optimal Bounds for Privacy-Preserving "
+    "Principal Component Analysis. STOC 2014."
+)
+_NOISY_POWER = (
+    "M. Hardt and E. Price. The Noisy Power Method: A Meta Algorithm with Applications. NeurIPS 2014, "
+    "arXiv:1311.2495."
+)
+_GDP = "J. Dong, A. Roth and W. J. Su. Gaussian Differential Privacy. JRSS B 84(1), 2022, arXiv:1905.02383."
+_FILTER = (
+    "A. Smith and A. Thakurta. Fully Adaptive Composition for Gaussian Differential Privacy. "
+    "arXiv:2210.17520, 2022."
+)
+
+_WORDS = {
+    "tracked": "tracked block iteration, which refines a block of directions around what is already public, so "
+    "that noise shrinks with the spread of the units, an idea it shares with k-DP-PCA",
+    "k-dp-pca": "k-DP-PCA, which finds one direction after the other by noisy gradient steps whose noise adapts "
+    "to the spread of the gradients",
+    "k-dp-ojas": "k-DP-Ojas, which finds one direction after the other by Oja's rule with clipped steps",
+    "dp-gauss-1": "DP-Gauss-1 (Analyze Gauss): noise on the clipped second moment",
+    "dp-gauss-2": "DP-Gauss-2: noise on the projector, as little as a private bound on the eigengap allows",
+    "dp-power": "the noisy power method with clipped products",
+}
+_SOURCES = {"dp-gauss-1": [_ANALYZE_GAUSS], "dp-gauss-2": [_ANALYZE_GAUSS], "dp-power": [_NOISY_POWER]}
+
+
+def methods_of(model: Any, version: str) -> tuple[str, list[str]]:
+    """A paragraph for a paper, and its references."""
+    how = _WORDS.get(model.algorithm, model.algorithm)
+    ledger = model.ledger_
+    references = [*_SOURCES.get(model.algorithm, []), PAPER, _GDP, _FILTER]
+    text = (
+        f"The first {model.n_components_} principal components of {model.n_features_in_} columns were "
+        f"estimated with eigenveil {version} by {how}. {_before(model)} "
+    )
+    if not ledger.private:
+        return text + "The run was not private, so no guarantee applies to it.", references
+    text += (
+        f"The estimates are ({model.epsilon:g}, {model.delta:g})-differentially private under the relation "
+        f"{ledger.relation.value}. Noise was drawn from the operating system's generator by an exact sampler on a "
+        "grid fixed in advance, and all releases were composed in a ledger of Gaussian differential privacy that "
+        "is written before noise is drawn."
+    )
+    return text, references
+
+
+def _before(model: Any) -> str:
+    words = {entry.what for entry in model.ledger_.entries if entry.kind == "declared"}
+    mean = "A mean declared public" if "mean" in words else "A private mean" if model.mean_.any() else "No mean"
+    if model.scale_ is None:
+        return f"{mean} was taken off the rows."
+    scales = "public scales" if "column scales" in words else "private scales"
+    return f"{mean} was taken off the rows, and columns were divided by {scales}."

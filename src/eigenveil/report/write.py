@@ -1,0 +1,140 @@
+"""From a fitted model to a page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from eigenveil.estimators.whole_files import written_whole
+from eigenveil.privacy import Entry, Ledger
+from eigenveil.report.methods import methods_of
+from eigenveil.report.pictures import pictures_of
+from eigenveil.report.reading import ALARM, Reading, read_guarantee
+from eigenveil.report.warned import warnings_of
+
+
+def write_report(
+    model: Any, path: str | os.PathLike[str], *, command: str | None = None, scores: Any = None
+) -> Path:
+    """Write a report on a fitted model as one HTML file that opens offline.
+
+    Parameters
+    ----------
+    model : DPPCA
+        Fitted, or loaded.
+    path : path
+        Where to; an older report there is replaced once the new one is complete.
+    command : str, optional
+        The command that made the model, shown as it is.
+    scores : optional
+        What `DPPCA.private_scores` returned; best bought on the ledger of the fit, so that the sum is shown.
+
+    Returns
+    -------
+    Path
+        Where it is.
+
+    Formal guarantees
+    -----------------
+    Post-processing: everything in it is computed from released attributes, parameters and `command`.
+    """
+    text = render_report(model, command=command, scores=scores)
+    with written_whole(path) as part:
+        part.write_text(text, encoding="utf-8")
+    return Path(path)
+
+
+def render_report(model: Any, *, command: str | None = None, scores: Any = None) -> str:
+    """The report as text; see `write_report`."""
+    house = Environment(
+        loader=PackageLoader("eigenveil.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    release = version("eigenveil")
+    methods, references = methods_of(model, release)
+    reading = read_guarantee(model.ledger_, model.delta)
+    return house.get_template("page.html").render(
+        model=model,
+        ledger=model.ledger_,
+        private=model.ledger_.private,
+        facts=_facts(model),
+        warnings=warnings_of(model, scores),
+        reading=reading,
+        epsilon=_epsilon_shown(model, reading),
+        alarm=ALARM,
+        pictures=pictures_of(model, scores),
+        variances=list(_variances(model)),
+        rows=list(ledger_rows(model.ledger_)),
+        methods=methods,
+        references=references,
+        command=command,
+        version=release,
+    )
+
+
+def _epsilon_shown(model: Any, reading: Reading | None) -> str:
+    """That of the fit, unless the ledger holds more than the fit."""
+    if reading is None or reading.epsilon <= model.epsilon * 1.001:
+        return f"{model.epsilon:g}"
+    return f"{reading.epsilon:.4g}"
+
+
+def _facts(model: Any) -> list[tuple[str, str]]:
+    """What the model is, in pairs of words."""
+    n_hat = vars(model).get("n_samples_")
+    seen = vars(model).get("n_samples_seen_")
+    facts = [
+        ("Components", f"{model.n_components_} of {model.n_features_in_} columns"),
+        ("Cost of the fit", f"ε = {model.epsilon:g}, δ = {model.delta:g}"),
+        ("Neighbours", model.ledger_.relation.value),
+        ("Algorithm", model.algorithm),
+    ]
+    if n_hat is not None:
+        facts.append(("Units", f"about {n_hat:,.0f} (noisy count)"))
+    if seen is not None:
+        facts.append(("Arrivals", f"{seen:,}"))
+    if "explained_variance_ratio_" in vars(model):
+        facts.append(("Variance held", f"about {100 * float(sum(model.explained_variance_ratio_)):.0f} %"))
+    return facts
+
+
+def _variances(model: Any) -> Iterator[tuple[str, ...]]:
+    """Number, variance, noise and share of every component, where variances were released."""
+    if "explained_variance_" not in vars(model):
+        return
+    bought = model.release_.variances
+    ratios = vars(model).get("explained_variance_ratio_")
+    for i, value in enumerate(model.explained_variance_):
+        yield (
+            str(i + 1),
+            f"{value:.4g}",
+            "not told" if bought is None else f"{bought.noise:.2g}",
+            "not told" if ratios is None else f"{100 * ratios[i]:.1f} %",
+        )
+
+
+def ledger_rows(ledger: Ledger) -> Iterator[tuple[str, ...]]:
+    """What, cost, share of the budget, sensitivity and noise of every entry."""
+    for entry in ledger.entries:
+        share = entry.mu**2 / ledger.budget.mu**2 if entry.mu and ledger.budget.mu else None
+        yield (
+            entry.what + (f" ({entry.note})" if entry.note else ""),
+            _cost(entry),
+            "" if share is None else f"{100 * share:.1f} %",
+            "" if entry.sensitivity is None else f"{entry.sensitivity:.4g}",
+            "" if entry.scale is None else f"{entry.scale:.4g}",
+        )
+
+
+def _cost(entry: Entry) -> str:
+    if entry.kind == "gaussian":
+        return f"μ = {entry.mu:.4g}"
+    return f"({entry.epsilon:.4g}, {entry.delta:.4g})" if entry.kind == "approximate" else "declared public"

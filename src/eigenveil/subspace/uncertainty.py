@@ -1,0 +1,333 @@
+"""How far released variances and directions may be from the truth: arithmetic on releases, at no cost.
+
+VarianceErrors(variances):
+  model: a unit adds a_j = lambda_j G_j along component j, with G_j independent chi-squares of m degrees of freedom
+         over m. m = 1: normal rows. m = r: people with r normal rows each
+  1  lambda <- explained
+  2  m <- 1, if the model then has about as many units within the radius that a search saw; else the m that has
+  3  b <- E[a - C] - E[clip_R(a - C)] under the model, what clipping took;  lambda <- explained + b
+     repeat 2 and 3
+  4  error_j^2 <- (noise^2 + variance of clip_R(a - C)_j / n_hat) / (1 - E[G_j where clipped])^2
+                  + (b_j/2)^2, if m was estimated
+  The same for what components leave of the trace, as one number per unit, with an m of its own.
+
+Angles(release): tan^2 of the angle between component j and the true direction nearest to it is, to first order,
+the sum over all other directions l of
+  v_jl/(kappa_j - kappa_l)^2                               # noise v_jl on u_j^T Sigma u_l
+  + lambda_j lambda_l/(m n_hat)/(lambda_j - lambda_l)^2    # the chance of which units came
+where kappa are eigenvalues of rounds, whose units are shortened, and lambda those of the population. Directions
+that were followed have eigenvalues of their own; all others are given their mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from eigenveil.engines.population import FloatArray
+from eigenveil.errors import InvalidInputError
+from eigenveil.subspace.release import Release
+from eigenveil.subspace.variances import Variances
+
+_POINTS, _MOST, _FEWEST, _FOR_QUANTILE = 1 << 18, 1 << 16, 1 << 12, 1 << 12
+"""Numbers in all, and points at most and at least, for means under the model; points for its quantiles."""
+_FREEDOMS: FloatArray = 2.0 ** np.arange(-4.0, 21.0, 2.0)
+"""Degrees of freedom that are told apart, and in between."""
+_ALIKE = 1.5
+"""Radii are known up to half a step of the search (1.2) and noise of counts: normal rows may be off by this."""
+_REPEATS = 3
+_UNSURE = 0.5
+"""How much of what clipping took is in doubt where degrees of freedom were estimated from a radius."""
+_CLEAR = 4.0
+"""Bought variances are told apart where they differ by so many standard deviations of their noise."""
+_TOO_NOISY = 0.2
+"""Noise over the radius of clipping above which units are too few to tell anything, radii included."""
+_TINY = 1e-200
+_TAIL: FloatArray = np.linspace(-8.0, 8.0, 401)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class VarianceErrors:
+    """Variances with what clipping took put back, and standard errors against those of the population.
+
+    Parameters
+    ----------
+    explained, errors : array of shape (k,)
+        Along the components.
+    rest, rest_error : float
+        Of what components leave of the total.
+    freedom : float
+        The m of the model. Normal rows have 1; people with several rows have more, heavy tails less.
+    """
+
+    explained: FloatArray
+    errors: FloatArray
+    rest: float
+    rest_error: float
+    freedom: float
+
+    @property
+    def total(self) -> float:
+        """The trace."""
+        return float(self.explained.sum()) + self.rest
+
+    @property
+    def total_error(self) -> float:
+        """Its standard error."""
+        return math.hypot(float(np.linalg.norm(self.errors)), self.rest_error)
+
+    def interval(self, level: float = 0.95) -> FloatArray:
+        """Intervals for the variances along the components, of shape (k, 2); never below 0."""
+        return _around(self.explained, self.errors, level)
+
+    def total_interval(self, level: float = 0.95) -> FloatArray:
+        """An interval for the trace, of shape (2,)."""
+        out: FloatArray = _around(np.array([self.total]), np.array([self.total_error]), level)[0]
+        return out
+
+    def ratio_interval(self, level: float = 0.95) -> FloatArray:
+        """Intervals for shares of the trace, of shape (k, 2), to first order in the errors; within [0, 1]."""
+        if not self.total > 0:
+            check_level(level)
+            return np.tile([0.0, 1.0], (len(self.errors), 1))
+        shares = self.explained / self.total
+        own = self.errors**2
+        others = self.total_error**2 - own
+        errors = np.sqrt((1 - shares) ** 2 * own + shares**2 * others) / self.total
+        return np.minimum(_around(shares, errors, level), 1.0)
+
+
+def variance_errors(bought: Variances) -> VarianceErrors:
+    """Steps 1 to 4 of VarianceErrors.
+
+    Parameters
+    ----------
+    bought : Variances
+        What `buy_variances` returned.
+
+    Notes
+    -----
+    *Formal guarantees.* Post-processing: nothing but releases and public numbers goes in, and nothing is drawn.
+
+    *What it rests on.* Noise is known exactly. The chance of which units came, and what clipping took, are those
+    of normal rows, or of people with several of them. For heavier tails both come out too small, and variances
+    stay low.
+
+    Examples
+    --------
+    >>> bought = Variances(
+    ...     explained=np.array([8.9]), total=11.0, noise=0.1, total_noise=0.12, share_above=0.0,
+    ...     centre=np.array([8.0]), radius=60.0, seen=30.0, quantile=0.96,
+    ...     rest_centre=2.0, rest_radius=9.0, rest_seen=4.0, rest_quantile=0.94, n_hat=20_000.0,
+    ... )
+    >>> found = variance_errors(bought)
+    >>> found.freedom, found.explained.round(2), found.errors.round(2), found.interval().round(1)
+    (1.0, array([9.]), array([0.14]), array([[8.7, 9.3]]))
+    """
+    if bought.centre.size != bought.explained.size or not bought.n_hat >= 1:
+        raise InvalidInputError(
+            "these variances do not tell how they were clipped, so their errors are not known.",
+            hint="Those of algorithm='tracked' do, from this version on.",
+        )
+    along = _Clipped(bought.explained, bought.centre, bought.radius, bought.seen, bought.quantile, bought.noise)
+    with np.errstate(under="ignore"):
+        own = _unclipped(along, n_hat=bought.n_hat, rows=True)
+        rest = _rest(bought)
+    return VarianceErrors(
+        explained=own.mean,
+        errors=own.errors,
+        rest=float(rest.mean[0]),
+        rest_error=float(rest.errors[0]),
+        freedom=own.freedom,
+    )
+
+
+def _rest(bought: Variances) -> _Unclipped:
+    """What the components leave of the total; 0 without error where they leave nothing."""
+    left = np.array([max(bought.total - float(bought.explained.sum()), 0.0)])
+    if not math.isfinite(bought.rest_radius):
+        return _Unclipped(0 * left, 0 * left, math.inf)
+    noise = math.sqrt(max(bought.total_noise**2 - bought.explained.size * bought.noise**2, 0.0))
+    centre = np.array([bought.rest_centre])
+    clipped = _Clipped(left, centre, bought.rest_radius, bought.rest_seen, bought.rest_quantile, noise)
+    return _unclipped(clipped, n_hat=bought.n_hat, rows=False)
+
+
+@dataclass(frozen=True)
+class _Clipped:
+    """A clipped noisy mean, and all that is public of how it came about."""
+
+    mean: FloatArray
+    centre: FloatArray
+    radius: float
+    seen: float
+    quantile: float
+    noise: float
+
+
+@dataclass(frozen=True)
+class _Unclipped:
+    mean: FloatArray
+    errors: FloatArray
+    freedom: float
+
+
+def _unclipped(clipped: _Clipped, *, n_hat: float, rows: bool) -> _Unclipped:
+    """Steps 1 to 4; `rows`: whether normal rows are the first guess."""
+    least = np.maximum(0.01 * clipped.noise, _TINY)
+    mean = np.maximum(clipped.mean, least)
+    points = _points(mean.size)
+    for _ in range(_REPEATS):
+        freedom = _freedom(mean, clipped, points[:_FOR_QUANTILE], rows=rows)
+        shapes = _chi_squares(points, freedom)
+        away = mean * shapes - clipped.centre
+        norms = np.linalg.norm(away, axis=1)
+        kept = np.minimum(1.0, clipped.radius / np.maximum(norms, _TINY))[:, None]
+        taken = np.mean(away * (1 - kept), axis=0)
+        mean = np.clip(clipped.mean + taken, least, np.maximum(2 * clipped.mean, least))
+    chance = np.var(away * kept, axis=0) / n_hat
+    slope = 1 - np.minimum(np.mean(shapes * (kept < 1), axis=0), 0.5)
+    doubt = 0.0 if freedom == 1.0 else _UNSURE * taken
+    return _Unclipped(mean, np.sqrt((clipped.noise**2 + chance) / slope**2 + doubt**2), freedom)
+
+
+def _freedom(mean: FloatArray, clipped: _Clipped, points: FloatArray, *, rows: bool) -> float:
+    """Step 2: the degrees of freedom at which the model has as many units within the radius as were seen."""
+
+    def radius(freedom: float) -> float:
+        away = mean * _chi_squares(points, freedom) - clipped.centre
+        return float(np.quantile(np.linalg.norm(away, axis=1), clipped.quantile))
+
+    if not clipped.seen > 0 or (rows and 1 / _ALIKE < radius(1.0) / clipped.seen < _ALIKE):
+        return 1.0
+    radii = np.minimum.accumulate([radius(freedom) for freedom in _FREEDOMS])
+    logs = np.log(np.maximum(radii[::-1], _TINY))
+    return float(2.0 ** np.interp(math.log(clipped.seen), logs, np.log2(_FREEDOMS[::-1])))
+
+
+def _points(k: int) -> FloatArray:
+    """Normal numbers for means under the model: the same ones every time, and no part of any noise."""
+    count = min(max(_POINTS // k, _FEWEST), _MOST)
+    return np.random.default_rng(0).standard_normal((count, k))
+
+
+def _chi_squares(points: FloatArray, freedom: float) -> FloatArray:
+    """Chi-squares over their degrees of freedom, in place of normal numbers of the same rank (for 1: squares).
+
+    Examples
+    --------
+    >>> _chi_squares(np.array([0.0]), 2.0).round(3)  # the median is log(2)
+    array([0.693])
+    """
+    if freedom == 1.0:
+        out: FloatArray = points**2
+        return out
+    above = special.gammainccinv(freedom / 2, special.ndtr(-_TAIL))
+    return np.asarray(np.interp(points, _TAIL, above * 2 / freedom), dtype=np.float64)
+
+
+# -- directions ----------------------------------------------------------------------------------
+
+
+def component_angles(release: Release, *, level: float | None = None) -> FloatArray:
+    """Angles between components and the true directions nearest to them, in radians.
+
+    Parameters
+    ----------
+    release : Release
+        Of `tracked_pca`.
+    level : float, optional
+        The angle that is not exceeded with about this probability. None: the root mean square of what is expected.
+
+    Returns
+    -------
+    array of shape (k,)
+        At most pi/2, which says that nothing is known of that direction.
+
+    Notes
+    -----
+    *Formal guarantees.* Post-processing of releases.
+
+    First-order perturbation theory: good to a few tens of percent where angles are small. Eigenvalues closer to
+    each other than noise lets one see make angles near 45 degrees or more: then directions may swap, and only the
+    subspace is to be trusted. Which rows came counts as for normal rows (or people with several of them).
+    """
+    bought = release.variances
+    told = release.diagnostics.get("followed")
+    assert bought is not None
+    assert isinstance(told, Mapping)
+    parts = _squared_tangents(release, bought, told)
+    expected = parts.sum(axis=1)
+    if level is not None:
+        check_level(level)
+        freedom = expected**2 / np.maximum(np.sum(parts**2, axis=1), _TINY)
+        expected = expected * special.gammaincinv(np.maximum(freedom, 1e-3) / 2, level) * 2 / freedom
+    return np.where(_lost(bought), np.pi / 2, np.arctan(np.sqrt(expected)))
+
+
+def _lost(bought: Variances) -> npt.NDArray[np.bool_]:
+    """Components whose variance cannot be told from noise: all of them where there are too few units."""
+    return (bought.explained < 2 * bought.noise) | (bought.noise > _TOO_NOISY * bought.radius)
+
+
+def _squared_tangents(release: Release, bought: Variances, told: Mapping[str, Any]) -> FloatArray:
+    """What every other direction adds to tan^2 of every component's angle, of shape (k, d)."""
+    k, d = release.components.shape
+    values, noise, inside = (np.asarray(told[name], dtype=float) for name in ("eigenvalues", "noise", "inside"))
+    m = len(values)
+    kappa, lam = _spectra(values, bought, d)
+    gaps = np.abs(kappa[:k, None] - kappa)
+    known = np.empty((k, d))
+    known[:, :m] = 1 / (inside[:k, None] ** -2 + inside**-2)
+    # a last round divides noise by what its shifted power step leaves of the eigenvalue, not by the gap
+    shift = 0.5 * kappa[m - 1] if _ends_with_a_round(release) else kappa[-1]
+    known[:, m:] = (noise[:k] * gaps[:, -1] / np.maximum(kappa[:k] - shift, _TINY))[:, None] ** 2
+
+    chance = lam[:k, None] * lam / (variance_errors(bought).freedom * bought.n_hat)
+    apart = np.abs(lam[:k, None] - lam)
+    unclear = apart < _CLEAR * bought.noise
+    apart[unclear] = gaps[unclear] * lam[0] / max(kappa[0], _TINY)  # rounds tell close ones better apart
+    # by itself, neither turns one direction by more than 45 degrees towards another
+    out: FloatArray = known / (gaps**2 + known + _TINY) + chance / (apart**2 + chance + _TINY)
+    out[np.arange(k), np.arange(k)] = 0.0
+    return out
+
+
+def _spectra(values: FloatArray, bought: Variances, d: int) -> tuple[FloatArray, FloatArray]:
+    """All d eigenvalues as rounds see them, and as the population has them.
+
+    Bought ones are those of the population; spares are scaled as the last wanted one is. What is left of the total
+    is spread evenly.
+    """
+    k, m = bought.explained.size, values.size
+    kappa = np.maximum(values, 0.0)
+    scale = min(max(float(bought.explained[-1]) / max(float(kappa[k - 1]), _TINY), 0.5), 4.0)
+    lam = np.concatenate([bought.explained, scale * kappa[k:]])
+    mean = max(bought.total - float(lam.sum()), 0.0) / max(d - m, 1)
+    outside = min(mean, float(lam[-1]))
+    kappa = np.concatenate([kappa, np.full(d - m, outside / scale)])
+    return kappa, np.concatenate([lam, np.full(d - m, outside)])
+
+
+def _ends_with_a_round(release: Release) -> bool:
+    rounds = release.diagnostics.get("rounds", ())
+    return isinstance(rounds, tuple) and bool(rounds) and rounds[-1]["kind"] == "last"
+
+
+def check_level(level: float) -> None:
+    """Refuse what is no probability."""
+    if not (isinstance(level, int | float | np.floating) and 0 < level < 1):
+        raise InvalidInputError(f"level must lie between 0 and 1, got {level!r}.", hint="0.95 is the usual one.")
+
+
+def _around(values: FloatArray, errors: FloatArray, level: float) -> FloatArray:
+    """Two-sided intervals of that level, from 0 up, of shape (k, 2)."""
+    check_level(level)
+    reach = float(special.ndtri((1 + level) / 2)) * errors
+    return np.maximum(np.stack([values - reach, values + reach], axis=1), 0.0)

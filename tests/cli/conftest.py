@@ -1,0 +1,74 @@
+"""Files, and the command as a process of its own: what a person at a terminal gets."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+import pytest
+
+COMMAND = [sys.executable, "-m", "eigenveil.cli"]
+NAMES = ["age", "income", "x1", "x2", "x3"]
+CANARY, CANARY_ID = 81.23456789, "person canary"
+"""A value and an id of the data, which must turn up nowhere."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
+def environment():
+    return {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture(scope="session")
+def eigenveil():
+    """Run the command; stdin, stdout and stderr are no terminals."""
+
+    def run(*arguments, cwd=None):
+        done = subprocess.run(  # noqa: S603
+            [*COMMAND, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=cwd,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """One table as Parquet and CSV: 5000 people with 2 rows each."""
+    folder = tmp_path_factory.mktemp("data")
+    values = np.random.default_rng(0).normal(size=(10_000, 5)) * [9, 5, 1, 1, 1] + 20
+    ids = [f"person {i % 5000}" for i in range(10_000)]
+    values[7, 0], ids[7] = CANARY, CANARY_ID
+    table = pa.table({"person_id": ids, **dict(zip(NAMES, values.T, strict=True))})
+    pq.write_table(table, folder / "people.parquet")
+    pc.write_csv(table, folder / "people.csv")
+    pq.write_table(table.drop_columns(["person_id"]), folder / "rows.parquet")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def model(eigenveil, folder, tmp_path_factory):
+    """A model of people, with a report."""
+    out = tmp_path_factory.mktemp("out")
+    answer = eigenveil(
+        "fit", folder / "people.parquet", "-k", 2, "--units", "person_id", "--columns", "age,income,x*",
+        "--out", out / "model", "--report", out / "report.html", "--json",
+    )  # fmt: skip
+    assert answer.code == 0, answer.err
+    return out, answer

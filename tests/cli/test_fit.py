@@ -1,0 +1,276 @@
+"""``eigenveil fit`` as a process: results, refusals, interruptions."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from eigenveil import Ledger
+from eigenveil.persistence import load
+
+from .conftest import CANARY, CANARY_ID, COMMAND, environment
+
+
+def test_parquet_to_model_report_and_json(model):
+    out, answer = model
+    told = json.loads(answer.out)
+    loaded = load(out / "model")
+    assert told["private"] is True
+    assert told["feature_names"] == ["age", "income", "x1", "x2", "x3"]
+    assert np.array_equal(told["components"], loaded.components_)
+    assert abs(loaded.components_[0, 0]) > 0.95
+    assert told["spent"]["epsilon"] == pytest.approx(1.0, abs=1e-6)
+    assert abs(told["n_samples"] - 5000) < 500, "people, not rows"
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "--columns &#39;age,income,x*&#39;" in page
+    assert not [file for file in out.iterdir() if file.name.startswith(".")]
+
+
+def test_no_value_of_the_data_gets_out(model, folder):
+    out, answer = model
+    assert CANARY_ID.encode() in (folder / "people.parquet").read_bytes()
+    files = [file for file in out.rglob("*") if file.is_file()]
+    assert len(files) == 4
+    told = [answer.out.encode(), answer.err.encode(), *(file.read_bytes() for file in files)]
+    for canary in (b"81.2345", CANARY_ID.encode(), np.float64(CANARY).tobytes(), np.float32(CANARY).tobytes()):
+        assert not any(canary in text for text in told)
+
+
+def test_csv_to_stdout_alone(eigenveil, folder, tmp_path):
+    answer = eigenveil(
+        "fit", folder / "people.csv", "-k", 1, "--columns", "x*,age", "--json", "--seed", 3, cwd=tmp_path
+    )
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    assert told["feature_names"] == ["x1", "x2", "x3", "age"]
+    assert "not private" in answer.err
+    assert told["private"] is False
+    assert "seeded" in told["not_private_because"][0]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_second_fit_adds_up_and_is_refused(eigenveil, folder, tmp_path):
+    book = tmp_path / "budget.json"
+    fit = ("fit", folder / "rows.parquet", "-k", 1, "--json", "--ledger", book)
+    first = eigenveil(*fit, "--epsilon", 1, "--cap-epsilon", 1.2)
+    assert first.code == 0, first.err
+    spent = Ledger.from_json(book.read_text())
+    assert spent.epsilon(1e-6) == pytest.approx(1.0, abs=1e-6)
+    second = eigenveil(*fit, "--epsilon", 1)
+    assert (second.code, second.out) == (3, "")
+    assert "Nothing was drawn" in second.err
+    assert book.read_text() == spent.to_json() + "\n"
+    third = eigenveil(*fit, "--epsilon", 0.5)
+    assert third.code == 0, third.err
+    assert 1.0 < Ledger.from_json(book.read_text()).epsilon(1e-6) <= 1.2
+
+
+@pytest.mark.slow
+def test_a_cap_is_set_once(eigenveil, folder, tmp_path):
+    book = tmp_path / "budget.json"
+    fit = ("fit", folder / "rows.parquet", "--json", "--ledger", book, "--epsilon", 0.1)
+    assert eigenveil(*fit, "--cap-epsilon", 1).code == 0
+    answer = eigenveil(*fit, "--cap-epsilon", 5)
+    assert answer.code == 1
+    assert "set when the file is made" in answer.err
+
+
+def destroyed(folder, tmp_path):
+    """A Parquet file whose schema is there and whose values are gone."""
+    source = (folder / "people.parquet").read_bytes()
+    footer = int.from_bytes(source[-8:-4], "little") + 8
+    path = tmp_path / "destroyed.parquet"
+    path.write_bytes(b"PAR1" + b"\0" * (len(source) - footer - 4) + source[-footer:])
+    return path
+
+
+def test_plan_only_reads_no_value(eigenveil, folder, tmp_path):
+    path = destroyed(folder, tmp_path)
+    with pytest.raises(OSError, match="page header"):
+        pq.read_table(path)
+    answer = eigenveil("fit", path, "-k", 2, "--units", "person_id", "--plan-only", "--json", "--epsilon", 0.5)
+    assert answer.code == 0, answer.err
+    plan = json.loads(answer.out)
+    assert plan["columns"] == ["age", "income", "x1", "x2", "x3"]
+    assert (plan["epsilon"], plan["n_components"], plan["private"]) == (0.5, 2, True)
+    assert [file.name for file in tmp_path.iterdir()] == ["destroyed.parquet"]
+
+
+@pytest.mark.slow
+def test_damaged_values_are_a_failure_and_leave_nothing(eigenveil, folder, tmp_path):
+    path = destroyed(folder, tmp_path)
+    answer = eigenveil("fit", path, "--columns", "age,income", "--out", tmp_path / "model")
+    assert answer.code == 1
+    assert "could not read" in answer.err
+    assert [file.name for file in tmp_path.iterdir()] == ["destroyed.parquet"]
+
+
+def test_an_interrupted_fit_owns_up(folder, tmp_path):
+    """Ctrl-C in the middle: no model, and a ledger that shows what was spent."""
+    rows = pq.read_table(folder / "rows.parquet")
+    wide = {f"c{i}": rows.column(i % 5) for i in range(100)}
+    pq.write_table(type(rows).from_pydict(wide), tmp_path / "wide.parquet")
+    book = tmp_path / "budget.json"
+    command = [*COMMAND, "fit", "wide.parquet", "--scale", "private", "--out", "model", "--ledger", "budget.json"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), **pipes) as process:  # noqa: S603
+        waited = time.monotonic() + 60
+        while not book.exists() or len(json.loads(book.read_text())["entries"]) < 5:
+            assert time.monotonic() < waited
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, "")
+    assert "No model was written" in err
+    assert "Traceback" not in err
+    ledger = Ledger.from_json(book.read_text())
+    assert len(ledger.entries) >= 5
+    assert 0 < ledger.epsilon(1e-6) < 1
+    assert {file.name for file in tmp_path.iterdir()} == {"wide.parquet", "budget.json", ".budget.json.lock"}
+
+
+@pytest.mark.slow
+def test_one_ledger_is_charged_by_one_process_at_a_time(eigenveil, folder, tmp_path):
+    import fcntl
+
+    book = tmp_path / "budget.json"
+    with (tmp_path / ".budget.json.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        answer = eigenveil("fit", folder / "rows.parquet", "--json", "--ledger", book)
+    assert (answer.code, answer.out) == (1, "")
+    assert "another process" in answer.err
+    assert not book.exists()
+
+
+def test_bad_flags_are_usage_errors(eigenveil, folder):
+    answer = eigenveil("fit", folder / "rows.parquet", "--epsilon", "-1", "--json")
+    assert (answer.code, answer.out) == (2, "")
+    assert "epsilon must be a finite number above 0" in answer.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--relation", "sideways", "--json"], "sideways"),
+        (["--algorithm", "magic", "--json"], "magic"),
+        (["-k", "0", "--json"], "-k"),
+        (["--delta", "2", "--json"], "delta"),
+        (["--scale", "wide", "--json"], "public number per column"),
+        (["--cap-epsilon", "2", "--json"], "--ledger"),
+        (["--no-such-flag"], "no-such-flag"),
+        ([], "would go nowhere"),
+    ],
+)
+def test_more_bad_flags(eigenveil, folder, flags, said):
+    answer = eigenveil("fit", folder / "rows.parquet", *flags)
+    assert (answer.code, answer.out) == (2, "")
+    assert said in answer.err
+
+
+def test_wrong_files_are_failures(eigenveil, tmp_path):
+    (tmp_path / "bad.parquet").write_bytes(b"this is no Parquet file")
+    answer = eigenveil("fit", tmp_path / "bad.parquet", "--json")
+    assert (answer.code, answer.out) == (1, "")
+    assert "could not read" in answer.err
+    assert "Traceback" not in answer.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "flags", "said"),
+    [
+        ("nothing.csv", [], "no file or folder"),
+        ("people.parquet", [], "'person_id' (string)"),
+        ("people.parquet", ["--units", "persn_id"], "Did you mean 'person_id'"),
+        ("people.parquet", ["--columns", "wealth"], "no column 'wealth'"),
+        ("rows.parquet", ["-k", "6"], "from 1 to 5"),
+        ("rows.parquet", ["--scale", "1,2"], "5 finite numbers above 0"),
+    ],
+)
+def test_what_does_not_fit_the_data_is_a_failure(eigenveil, folder, path, flags, said):
+    answer = eigenveil("fit", folder / path, *flags, "--json")
+    assert (answer.code, answer.out) == (1, "")
+    assert said in answer.err
+    assert "columns=[" not in answer.err, "hints speak of options"
+
+
+def test_what_cannot_be_written_is_found_out_before_anything_is_spent(eigenveil, folder, tmp_path):
+    book = tmp_path / "budget.json"
+    where = "/proc/nowhere/model" if os.path.isdir("/proc") else "/dev/null/model"  # noqa: PTH112  # root may not either
+    answer = eigenveil("fit", folder / "rows.parquet", "--out", where, "--ledger", book)
+    assert answer.code == 1
+    assert "error: /" in answer.err
+    assert "Traceback" not in answer.err
+    assert not book.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
+def test_missing_permissions(eigenveil, folder, tmp_path):
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    answer = eigenveil("fit", folder / "rows.parquet", "--out", locked / "model")
+    assert answer.code == 1
+    assert "Permission denied" in answer.err
+
+
+@pytest.mark.slow
+def test_a_model_is_replaced_only_if_that_is_meant(eigenveil, folder, tmp_path):
+    fit = ("fit", folder / "rows.parquet", "--out", tmp_path / "model", "--algorithm", "dp-gauss-1")
+    assert eigenveil(*fit).code == 0
+    before = load(tmp_path / "model").components_
+    refused = eigenveil(*fit)
+    assert refused.code == 1
+    assert "--force" in refused.err
+    assert np.array_equal(load(tmp_path / "model").components_, before)
+    assert eigenveil(*fit, "--force").code == 0
+    assert not np.array_equal(load(tmp_path / "model").components_, before)
+
+
+@pytest.mark.slow
+def test_globs_folders_and_arrays(eigenveil, folder, tmp_path):
+    table = pq.read_table(folder / "rows.parquet")
+    for part in range(2):
+        pq.write_table(table.slice(5000 * part, 5000), tmp_path / f"part-{part}.parquet")
+    for data in ([tmp_path / "part-*.parquet"], [tmp_path], sorted(tmp_path.glob("*.parquet"))):
+        told = json.loads(eigenveil("fit", *data, "--json").out)
+        assert abs(told["n_samples"] - 10_000) < 500
+    np.save(tmp_path / "rows.npy", np.column_stack([column.to_numpy() for column in table.columns]))
+    told = json.loads(eigenveil("fit", tmp_path / "rows.npy", "--columns", "0,1", "--json").out)
+    assert told["n_features"] == 2
+
+
+def everything_from(terminal):
+    """What is written to a terminal until it is closed, which Linux tells by an error."""
+    seen = b""
+    with contextlib.suppress(OSError):
+        while more := os.read(terminal, 4096):
+            seen += more
+    os.close(terminal)
+    return seen
+
+
+@pytest.mark.slow
+def test_progress_on_a_terminal(folder, tmp_path):
+    """With a terminal for stderr there is a bar; stdout stays clean."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    command = [*COMMAND, "fit", str(folder / "rows.parquet"), "--scale", "private", "--json"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": theirs, "text": True}
+    with subprocess.Popen(command, **pipes, env=environment(), cwd=tmp_path) as process:  # noqa: S603
+        os.close(theirs)
+        seen = everything_from(ours)
+        told = process.stdout.read()
+    assert process.returncode == 0, seen
+    assert json.loads(told)["private"] is True
+    assert b"rows/s" in seen
+    assert b"of the budget" in seen

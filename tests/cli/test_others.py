@@ -1,0 +1,109 @@
+"""``transform``, ``inspect``, ``report``, ``demo`` and help, as processes."""
+
+import json
+import subprocess
+
+import numpy as np
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+import pytest
+
+from eigenveil.persistence import load
+
+from .conftest import COMMAND, environment
+
+
+def test_transform_to_parquet(eigenveil, folder, model, tmp_path):
+    out, _ = model
+    answer = eigenveil(
+        "transform", folder / "people.parquet", "--model", out / "model", "--out", tmp_path / "scores.parquet"
+    )
+    assert (answer.code, answer.out) == (0, "")
+    assert "not private" in answer.err
+    scores = pq.read_table(tmp_path / "scores.parquet")
+    rows = pq.read_table(folder / "people.parquet").drop_columns(["person_id"])
+    expected = load(out / "model").transform(rows)
+    assert np.array_equal(np.column_stack([column.to_numpy() for column in scores.columns]), expected)
+
+
+def test_transform_in_a_pipe(folder, model, tmp_path):
+    """CSV on stdout; a reader that has had enough is no reason to complain."""
+    out, _ = model
+    command = [*COMMAND, "transform", str(folder / "people.csv"), "--model", str(out / "model")]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes, env=environment(), cwd=tmp_path) as process:  # noqa: S603
+        assert process.stdout.readline() == '"dppca0","dppca1"\n'
+        process.stdout.close()
+        err = process.stderr.read()
+    assert "Traceback" not in err
+    assert "Exception" not in err
+
+
+@pytest.mark.slow
+def test_transform_to_csv(eigenveil, folder, model, tmp_path):
+    out, _ = model
+    answer = eigenveil(
+        "transform", folder / "people.csv", "--model", out / "model", "--out", tmp_path / "scores.csv"
+    )
+    assert answer.code == 0, answer.err
+    assert pc.read_csv(tmp_path / "scores.csv").num_rows == 10_000
+    again = eigenveil(
+        "transform", folder / "people.csv", "--model", out / "model", "--out", tmp_path / "scores.csv"
+    )
+    assert again.code == 1
+    wrong = eigenveil(
+        "transform", folder / "people.csv", "--model", out / "model", "--out", tmp_path / "scores.xls"
+    )
+    assert wrong.code == 2
+
+
+def test_inspect_as_a_table_and_as_json(eigenveil, model):
+    out, answer = model
+    table = eigenveil("inspect", out / "model", "--ledger")
+    assert table.code == 0, table.err
+    assert "2 components of 5 columns" in table.out
+    assert "age +" in table.out
+    assert all(entry.what in table.out for entry in load(out / "model").ledger_.entries)
+    plain = json.loads(eigenveil("inspect", out / "model", "--json").out)
+    fitted = json.loads(answer.out)
+    assert {name: fitted[name] for name in plain} == plain
+
+
+def test_inspect_of_what_is_no_model(eigenveil, tmp_path):
+    answer = eigenveil("inspect", tmp_path)
+    assert (answer.code, answer.out) == (1, "")
+    assert "error:" in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_report_of_a_saved_model_knows_its_command(eigenveil, model, tmp_path):
+    out, _ = model
+    answer = eigenveil("report", out / "model", "--out", tmp_path / "r.html")
+    assert (answer.code, answer.out) == (0, "")
+    assert (tmp_path / "r.html").read_text(encoding="utf-8") == (out / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fit", "transform", "inspect", "report", "demo"])
+def test_help_has_examples(eigenveil, name):
+    answer = eigenveil(name, "--help")
+    assert answer.code == 0
+    assert f"eigenveil {name} " in answer.out.split("Examples:")[1] + " "
+
+
+def test_help_and_version(eigenveil):
+    answer = eigenveil("--help")
+    assert answer.code == 0
+    assert all(name in answer.out for name in ("fit", "transform", "inspect", "report", "demo"))
+
+
+@pytest.mark.slow
+def test_demo(eigenveil, tmp_path):
+    answer = eigenveil("demo", "--out", tmp_path / "demo", "--json")
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    kept = told["kept"]
+    assert kept["eigenveil"] > 0.9
+    assert kept["eigenveil"] > kept["k-DP-PCA as printed"]
+    assert "score on component 1" in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
+    assert load(tmp_path / "demo" / "model").ledger_.private

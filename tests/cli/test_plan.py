@@ -1,0 +1,25 @@
+"""``eigenveil plan``, as a process."""
+
+import json
+
+
+def test_what_to_expect(eigenveil):
+    answer = eigenveil("plan", "-n", "20000", "-d", "20", "-k", "2", "--epsilon", "1", "--epsilon", "2", "--json")
+    assert answer.code == 0
+    rows = json.loads(answer.out)["rows"]
+    assert [row["epsilon"] for row in rows] == [1.0, 2.0]
+    assert rows[0]["energy"] < rows[1]["energy"]
+
+
+def test_how_many_people_a_target_takes(eigenveil):
+    options = ["--epsilon", "1", "--target", ".9", "--spread", "10", "--spectrum", ".5,.2"]
+    answer = eigenveil("plan", "-d", "10", "-k", "1", *options)
+    assert answer.code == 0
+    assert "guesses right with a chance of at most 73%" in answer.out
+
+
+def test_usage(eigenveil):
+    for options, told in ((["-k", "60"], "from 1 to 50"), (["-k", "2", "--spectrum", "steep"], "steep")):
+        answer = eigenveil("plan", "-n", "1000", "-d", "50", "--epsilon", "1", *options)
+        assert answer.code == 2
+        assert told in answer.err

@@ -1,0 +1,228 @@
+"""The picture of units: exact counts, sensitivities that hold and are reached, noise as paid."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from eigenveil.engines import LocalEngine
+from eigenveil.errors import BudgetExceededError, InvalidInputError
+from eigenveil.mechanisms import Veil, no_noise
+from eigenveil.mechanisms.score_histogram import Picture, score_histogram
+from eigenveil.mechanisms.units import Units
+from eigenveil.operators import samples
+from eigenveil.privacy import Budget, Ledger
+from support.catalogue import MECHANISMS
+from support.checks import draws_match_ledger, noise_matches_ledger, stated_sensitivity_holds
+
+RELATIONS = ["add-remove", "replace", "empty-slot"]
+EDGES = (np.linspace(-2, 2, 5), np.linspace(-1, 3, 4))
+AXES = np.array([[0.6, -0.8], [0.8, 0.6], [0.0, 0.0]])
+ORIGIN = np.array([0.25, -0.5, 7.0])
+PICTURE = Picture(axes=AXES, origin=ORIGIN, edges=EDGES)
+
+
+def open_units(operator, *, source=no_noise, relation="add-remove", engine=None):
+    budget = Budget.from_mu(1.0)
+    engine = LocalEngine() if engine is None else engine
+    return Units(operator, Veil(Ledger(budget, relation=relation), source=source), budget, engine=engine)
+
+
+def rows(n=500, *, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, 3)) * 1.5
+
+
+def expected(X):
+    return np.histogram2d(*((X - ORIGIN) @ AXES).T, bins=EDGES)[0]
+
+
+FORMS = {
+    "dense": samples.rows,
+    "sparse": lambda X: samples.rows(sparse.csr_array(X)),
+    "float32": lambda X: samples.rows(X.astype(np.float32)),
+    "blocks": lambda X: samples.rows([X[:7], X[7:300], X[300:]]),
+    "people of one row": lambda X: samples.people(X, np.arange(len(X))),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_without_noise_it_is_numpys_histogram(form, threads):
+    X = rows().astype(np.float32).astype(float)
+    sums = score_histogram(open_units(FORMS[form](X), engine=LocalEngine(threads)), PICTURE, mu=0.1)
+    np.testing.assert_allclose(sums.inside, expected(X), atol=1e-9)
+    assert sums.outside == pytest.approx(len(X) - expected(X).sum())
+
+
+def test_edges_are_numpys():
+    X = np.array([[-2.0, -1.0, 0], [2.0, 3.0, 0], [-1.0, 1 / 3, 0], [2.5, 0, 0]])
+    picture = Picture(axes=np.eye(3)[:, :2], origin=np.zeros(3), edges=EDGES)
+    sums = score_histogram(open_units(samples.rows(X)), picture, mu=0.1)
+    np.testing.assert_array_equal(sums.inside, np.histogram2d(X[:, 0], X[:, 1], bins=EDGES)[0])
+    assert sums.outside == 1
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "people of one row"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
+def test_bad_rows_add_nothing(form, bad):
+    X = rows(400)
+    spoilt = np.concatenate([X, [[0.1, bad, 0.1], [0.1, 0.1, bad]]])
+    sums = [score_histogram(open_units(FORMS[form](data)), PICTURE, mu=0.1) for data in (X, spoilt)]
+    np.testing.assert_array_equal(sums[0].inside, sums[1].inside)
+    assert sums[0].outside == sums[1].outside
+
+
+@pytest.mark.parametrize("X", [np.zeros((0, 3)), np.full((3, 3), np.nan)])
+@pytest.mark.parametrize("people", [False, True])
+def test_nobody(X, people):
+    operator = samples.people(X, np.zeros(len(X))) if people else samples.rows(X)
+    sums = score_histogram(open_units(operator), PICTURE, mu=0.1)
+    assert not sums.inside.any()
+    assert sums.outside == 0
+
+
+def test_a_person_counts_as_one_in_all():
+    X, ids = rows(600), np.random.default_rng(1).integers(0, 90, size=600)
+    X[ids == 5] = np.nan
+    X[np.flatnonzero(ids == 6)[0]] = np.nan
+    sums = score_histogram(open_units(samples.people(X, ids)), PICTURE, mu=0.1)
+    total = np.zeros_like(sums.inside)
+    for one in set(ids) - {5}:
+        own = X[(ids == one) & np.isfinite(X).all(axis=1)]
+        total += expected(own) / len(own)
+    np.testing.assert_allclose(sums.inside, total, atol=1e-5)
+    assert sums.inside.sum() + sums.outside == pytest.approx(len(set(ids)) - 1, abs=1e-4)
+    assert sums.inside.sum() + sums.outside <= len(set(ids)) - 1
+
+
+@pytest.mark.parametrize("people", [False, True])
+@pytest.mark.parametrize("thin", [False, True])
+def test_groups_are_one_more_axis(people, thin):
+    X, codes = rows(300), np.random.default_rng(2).integers(-1, 3, size=300)
+    wide = np.column_stack([X, np.where(codes == 2, 0.5, codes)])
+    held = sparse.csr_array(wide) if thin else wide
+    operator = samples.people(held, np.arange(300)) if people else samples.rows(held)
+    picture = Picture(axes=AXES, origin=ORIGIN, edges=EDGES, groups=2)
+    sums = score_histogram(open_units(operator), picture, mu=0.1)
+    assert sums.inside.shape == (2, 4, 3)
+    for group in range(2):
+        np.testing.assert_allclose(sums.inside[group], expected(X[codes == group]))
+        assert sums.outside[group] == pytest.approx((codes == group).sum() - sums.inside[group].sum())
+
+
+def of_people(data):
+    return samples.people(data[:, 1:], data[:, 0].astype(int)) if len(data) else samples.rows(np.zeros((0, 3)))
+
+
+@pytest.fixture(params=["rows", "people", "groups"])
+def mechanism(request, monkeypatch):
+    """In the first column stands whose row it is; groups are told apart by the last one."""
+    groups = 2 if request.param == "groups" else None
+    own = AXES[: 3 - (groups is not None)]
+    picture = Picture(axes=own, origin=np.zeros(len(own)), edges=EDGES, groups=groups)
+    make = (lambda data: samples.rows(data[:, 1:])) if request.param == "rows" else of_people
+
+    def run(operator, veil):
+        score_histogram(Units(operator, veil, veil.ledger.budget), picture, mu=0.1)
+
+    monkeypatch.setitem(MECHANISMS, "picture", (make, run))
+    return request.param
+
+
+IN_ONE, IN_OTHER, AWAY, BAD = [1.0, 1.0, 1.0], [-1.0, 1.5, 0.0], [50.0, 0.0, 1.0], [np.nan, 0.0, 0.0]
+REST = [[9, *IN_ONE], [8, *IN_OTHER]]
+
+
+@pytest.mark.parametrize(
+    ("relation", "before", "after", "moved"),
+    [
+        ("add-remove", [[1, *IN_ONE]], [], 1),
+        ("add-remove", [[1, *AWAY]], [], 1),
+        ("add-remove", [[1, *BAD]], [], 0),
+        ("replace", [[1, *IN_ONE]], [[1, *IN_OTHER]], 1),
+        ("replace", [[1, *IN_ONE]], [[1, *AWAY]], 1),
+        ("replace", [[1, *IN_ONE]], [[1, *BAD]], 0.5),
+        ("empty-slot", [[1, *IN_ONE]], [[1, *BAD]], 1),
+    ],
+)
+def test_sensitivity_holds_and_is_reached(mechanism, relation, before, after, moved):
+    before, after = np.array(REST + before), np.array(REST + after)
+    assert mechanism in ("rows", "people", "groups")
+    assert stated_sensitivity_holds("picture", relation, before, after) == pytest.approx(moved)
+
+
+ROW = st.lists(st.floats(width=32) | st.sampled_from([0.0, 1.0, -2.0, 2.0]), min_size=3, max_size=3)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize("mechanism", ["people", "groups"], indirect=True)
+@given(old=st.lists(ROW, max_size=7), new=st.lists(ROW, max_size=7))
+def test_no_person_moves_more(mechanism, relation, old, new):
+    del mechanism
+    new = new if relation == "replace" else []
+    before, after = ([*REST, *([1, *one] for one in taken)] for taken in (old, new))
+    stated_sensitivity_holds("picture", relation, np.array(before), np.array(after))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_draws_and_noise_are_what_the_ledger_says(mechanism, relation):
+    del mechanism
+    data = np.column_stack([np.arange(40) % 13, rows(40)[:, :2], np.arange(40) % 3])
+    draws_match_ledger("picture", relation, data)
+    noise_matches_ledger("picture", relation, data)
+
+
+@pytest.mark.parametrize(("relation", "scale"), [("add-remove", 2.0), ("replace", 2 * 2**0.5)])
+def test_noise_has_the_paid_spread(relation, scale):
+    edges = (np.linspace(-2, 2, 51), np.linspace(-2, 2, 51))
+    picture = Picture(axes=np.eye(2), origin=np.zeros(2), edges=edges)
+    sums = score_histogram(
+        open_units(samples.rows(np.zeros((0, 2))), source=None, relation=relation), picture, mu=0.5
+    )
+    assert sums.noise == pytest.approx(scale)
+    assert np.std(sums.inside) == pytest.approx(scale, rel=0.06)
+    assert abs(np.mean(sums.inside)) < 5 * scale / 50
+
+
+def test_a_rows_cell_is_its_own_to_the_bit():
+    """Rows lie on edges but for rounding: where others are taken away or moved, none changes its cell."""
+    X = np.repeat(rows(64, seed=3), 30, axis=0)
+    scores = (X - ORIGIN) @ AXES
+    edges = tuple(np.unique(np.concatenate([[-99.0], column, [99.0]])) for column in scores[::30].T)
+    picture = Picture(axes=AXES, origin=ORIGIN, edges=edges)
+    whole = score_histogram(open_units(samples.rows(X)), picture, mu=0.1)
+    for keep in (np.arange(len(X)) % 30 != 7, np.random.default_rng(0).permutation(len(X))):
+        part = score_histogram(open_units(samples.rows(X[keep])), picture, mu=0.1)
+        np.testing.assert_array_equal(part.inside, whole.inside * (len(X[keep]) / len(X)))
+
+
+@pytest.mark.ledger_beyond_recomputation
+def test_where_noise_drowns_everything_nobody_counts():
+    """Where 1 is no multiple of the grid any more, a unit adds 0 rather than a whole step."""
+    sums = score_histogram(open_units(samples.rows(rows())), PICTURE, mu=2.0**-60)
+    assert not sums.inside.any()
+
+
+def test_what_is_refused():
+    with pytest.raises(InvalidInputError, match="ascending"):
+        Picture(axes=AXES, origin=ORIGIN, edges=(EDGES[0], EDGES[1][::-1]))
+    with pytest.raises(InvalidInputError, match="ascending"):
+        Picture(axes=AXES, origin=ORIGIN, edges=(EDGES[0], np.array([0.0, np.inf])))
+    with pytest.raises(InvalidInputError, match="shape"):
+        Picture(axes=AXES, origin=ORIGIN[:2], edges=EDGES)
+    with pytest.raises(InvalidInputError, match="finite"):
+        Picture(axes=AXES * np.nan, origin=ORIGIN, edges=EDGES)
+    with pytest.raises(InvalidInputError, match="group"):
+        Picture(axes=AXES, origin=ORIGIN, edges=EDGES, groups=0)
+    with pytest.raises(InvalidInputError, match="cells"):
+        Picture(axes=AXES, origin=ORIGIN, edges=(np.arange(5000.0), np.arange(5000.0)))
+    units = open_units(samples.matrices(np.ones((2, 3, 3))))
+    with pytest.raises(InvalidInputError, match="matrices"):
+        score_histogram(units, PICTURE, mu=0.1)
+    with pytest.raises(InvalidInputError, match="columns"):
+        score_histogram(open_units(samples.rows(np.ones((2, 4)))), PICTURE, mu=0.1)
+    units = open_units(samples.rows(rows()))
+    with pytest.raises(BudgetExceededError):
+        score_histogram(units, PICTURE, mu=1.5)
+    assert not units.veil.ledger.entries

@@ -1,0 +1,163 @@
+"""Saving is all or nothing."""
+
+import os
+import pathlib
+import stat
+import sys
+
+import numpy as np
+import pytest
+
+import eigenveil as ev
+from eigenveil import DPPCA
+from eigenveil.errors import InvalidInputError
+from eigenveil.estimators import whole_files
+from persistence.test_round_trip import assert_same
+
+
+def fitted(seed):
+    X = np.random.default_rng(0).normal(size=(500, 4)) * [5, 3, 1, 1]
+    return DPPCA(2, algorithm="dp-gauss-1", center=False, random_state=seed).fit(X)
+
+
+FIRST, SECOND = 1, 2
+
+
+def content(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_model_is_two_files(tmp_path):
+    ev.save(fitted(FIRST), tmp_path / "model")
+    names = sorted(path.name for path in (tmp_path / "model").iterdir())
+    assert names[0] == "model.json"
+    assert names[1].startswith("tensors-")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_saving_again_replaces_both(tmp_path):
+    first, second = fitted(FIRST), fitted(SECOND)
+    for model in (first, second, second, first):
+        ev.save(model, str(tmp_path / "model"))
+        assert len(list((tmp_path / "model").iterdir())) == 2
+        assert_same(model, ev.load(str(tmp_path / "model")))
+
+
+def test_an_empty_folder_will_do(tmp_path):
+    (tmp_path / "model").mkdir()
+    ev.save(fitted(FIRST), tmp_path / "model")
+    assert ev.load(tmp_path / "model").n_components_ == 2
+
+
+class PowerCutError(BaseException):
+    """Nobody catches it by accident."""
+
+
+def cut_at(monkeypatch, step):
+    """The power fails at the n-th call that goes to the disk; returns a counter."""
+    count = [0]
+
+    def counted(function):
+        def run(*arguments, **options):
+            count[0] += 1
+            if count[0] == step:
+                raise PowerCutError
+            return function(*arguments, **options)
+
+        return run
+
+    monkeypatch.setattr(os, "fsync", counted(os.fsync))
+    monkeypatch.setattr(pathlib.Path, "replace", counted(pathlib.Path.replace))
+    monkeypatch.setattr(pathlib.Path, "rename", counted(pathlib.Path.rename))
+    monkeypatch.setattr(pathlib.Path, "write_bytes", counted(pathlib.Path.write_bytes))
+    monkeypatch.setattr(pathlib.Path, "write_text", counted(pathlib.Path.write_text))
+    return count
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("cleaned", [False, True])
+@pytest.mark.parametrize("step", range(1, 11))
+def test_a_crash_leaves_the_old_or_the_new(there, cleaned, step, tmp_path, monkeypatch):
+    """Also where the process was killed, so that nothing was cleaned up either."""
+    old, new, path = fitted(FIRST), fitted(SECOND), tmp_path / "model"
+    if there:
+        ev.save(old, path)
+    with monkeypatch.context() as patched:
+        count = cut_at(patched, step)
+        if not cleaned:
+            patched.setattr(pathlib.Path, "unlink", lambda *_, **__: None)
+            patched.setattr("shutil.rmtree", lambda *_, **__: None)
+        try:
+            ev.save(new, path)
+            finished = True
+        except PowerCutError:
+            finished = False
+    assert finished == (count[0] < step)
+    if finished:
+        assert_same(new, ev.load(path))
+    elif path.exists():
+        again = ev.load(path)
+        assert again.random_state in ((FIRST, SECOND) if there else (SECOND,))
+        assert_same(new if again.random_state == SECOND else old, again)
+    else:
+        assert not there
+    if cleaned and not finished:
+        assert not [file for file in tmp_path.rglob("*") if ".part-" in file.name]
+    ev.save(new, path)  # and it can be done once more
+    assert_same(new, ev.load(path))
+
+
+def test_nothing_of_others_is_touched(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "model.json").write_text('{"format": "another"}')
+    (tmp_path / "nested").mkdir()
+    (tmp_path / "nested" / "model.json").mkdir()
+    before = content(tmp_path)
+    for name, match in [("mine", "other things"), ("file", "is a file"), ("foreign", "other things")]:
+        with pytest.raises(InvalidInputError, match=match):
+            ev.save(fitted(FIRST), tmp_path / name)
+    with pytest.raises(InvalidInputError):
+        ev.save(fitted(FIRST), tmp_path / "nested")
+    with pytest.raises(InvalidInputError, match="could not be written: No such file"):
+        ev.save(fitted(FIRST), tmp_path / "no" / "such" / "folder")
+    assert content(tmp_path) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may do everything")
+def test_permissions(tmp_path):
+    ev.save(fitted(FIRST), tmp_path / "model")
+    for path, action in [
+        (tmp_path / "model" / "model.json", ev.load),
+        (tmp_path / "model", lambda where: ev.save(fitted(SECOND), where)),
+    ]:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        path.chmod(0)
+        with pytest.raises(InvalidInputError, match="Permission denied"):
+            action(tmp_path / "model")
+        path.chmod(mode)
+    assert ev.load(tmp_path / "model").random_state == FIRST
+
+
+@pytest.mark.parametrize(
+    "error", [PermissionError(13, "Permission denied"), OSError(28, "No space left on device")]
+)
+def test_errors_of_the_system_are_explained(error, tmp_path, monkeypatch):
+    ev.save(fitted(FIRST), tmp_path / "model")
+
+    def fails(*_, **__):
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(whole_files.os, "fsync", fails)
+        for path in (tmp_path / "model", tmp_path / "fresh"):
+            with pytest.raises(InvalidInputError, match=f"could not be written: {error.strerror}"):
+                ev.save(fitted(SECOND), path)
+    assert ev.load(tmp_path / "model").random_state == FIRST
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", fails)
+        with pytest.raises(InvalidInputError, match=f"could not be read: {error.strerror}"):
+            ev.load(tmp_path / "model")

@@ -1,0 +1,211 @@
+"""What ev.plan promises: order, targets, intervals, refusals."""
+
+import json
+
+import numpy as np
+import pytest
+
+import eigenveil as ev
+from eigenveil.errors import InvalidInputError
+from eigenveil.planner import EPSILONS, PRESETS, explain, paper
+from eigenveil.planner.expected import Setting
+from eigenveil.planner.guess import make_guess
+
+
+@pytest.mark.parametrize("spectrum", PRESETS)
+def test_more_epsilon_is_never_worse(spectrum):
+    plan = ev.plan(3000, 20, 2, epsilon=[2.0, 0.1, 1.0, 0.3], spectrum=spectrum)
+    assert [row.epsilon for row in plan.rows] == [0.1, 0.3, 1.0, 2.0]
+    zetas = [row.zeta for row in plan.rows]
+    assert zetas == sorted(zetas, reverse=True)
+    assert zetas[0] > 1.5 * zetas[-1]
+
+
+def test_more_units_are_better():
+    zetas = [ev.plan(n, 20, 2, epsilon=1.0, spectrum="flat").rows[0].zeta for n in (1000, 4000, 16_000, 64_000)]
+    assert zetas == sorted(zetas, reverse=True)
+
+
+def test_the_grid_of_epsilons_is_the_default():
+    plan = ev.plan(5000, 10, 1)
+    assert tuple(row.epsilon for row in plan.rows) == EPSILONS
+    assert (EPSILONS[0], EPSILONS[-1]) == (0.1, 10.0)
+
+
+def test_the_epsilon_for_a_target_reaches_it_and_a_smaller_one_does_not():
+    plan = ev.plan(3000, 20, 2, target=0.97, spectrum="fast decay")
+    (row,) = plan.rows
+    assert plan.solved == "epsilon"
+    assert row.epsilon == plan.needed
+    assert row.energy >= 0.97
+    again = ev.plan(3000, 20, 2, epsilon=plan.needed, spectrum="fast decay").rows[0]
+    assert again == row
+    less = ev.plan(3000, 20, 2, epsilon=plan.needed / 1.3, spectrum="fast decay").rows[0]
+    assert less.energy < 0.97
+
+
+def test_the_n_for_a_target_reaches_it_and_fewer_do_not():
+    plan = ev.plan(None, 20, 2, epsilon=1.0, target=0.97, spectrum="fast decay")
+    assert plan.solved == "n"
+    assert plan.rows[0].n == plan.needed
+    assert plan.rows[0].energy >= 0.97
+    fewer = ev.plan(int(plan.needed / 1.3), 20, 2, epsilon=1.0, spectrum="fast decay").rows[0]
+    assert fewer.energy < 0.97
+
+
+def test_a_target_that_the_sample_forbids_is_told():
+    plan = ev.plan(200, 20, 2, target=0.99999, spectrum="slow decay")
+    assert plan.needed is None
+    assert plan.rows[0].epsilon == 50.0
+    assert "No epsilon up to 50" in str(plan)
+
+
+def test_ours_is_ahead_of_gauss_1_and_behind_no_privacy():
+    row = ev.plan(20_000, 60, 2, epsilon=1.0, spectrum="flat").rows[0]
+    assert row.without_privacy < row.zeta < row.gauss_1
+
+
+def test_units_more_alike_are_cheaper():
+    """People with many rows, and matrices near their mean, are told apart from rows."""
+
+    def zeta(spread):
+        return ev.plan(5000, 15, 2, epsilon=1.0, spread=spread).rows[0].zeta
+
+    assert zeta("rows") > 2 * zeta(10) > 4 * zeta(1000)
+    assert zeta(1) == zeta("rows")
+    assert zeta(0.1) < zeta(10.0) / 3
+
+
+def test_stated_spectra_have_narrow_intervals_and_presets_wide_ones():
+    stated = ev.plan(20_000, 20, 2, epsilon=1.0, spectrum=10 * 0.7 ** np.arange(20) + 0.1).rows[0]
+    guessed = ev.plan(20_000, 20, 2, epsilon=1.0, spectrum="fast decay").rows[0]
+    assert stated.zeta == guessed.zeta
+    for row, factor in ((stated, 1.5), (guessed, 3.0)):
+        low, high = row.interval
+        assert low <= row.zeta / factor
+        assert row.zeta * factor <= high < 1
+    assert stated.interval[1] < guessed.interval[1]
+
+
+def test_where_noise_rules_the_interval_is_wide():
+    row = ev.plan(30, 50, 2, epsilon=0.1, spectrum=[10.0, 5.0] + [0.1] * 48).rows[0]
+    assert row.zeta > 0.7
+    assert 0 < row.interval[0] < row.zeta / 2.9
+    assert row.interval[1] <= 1
+
+
+def test_paper_bounds_where_they_apply():
+    spiked = [10.0, 5.0] + [1.0] * 18
+    row = ev.plan(100_000, 20, 2, epsilon=1.0, spectrum=spiked).rows[0]
+    model = ev.theory.gaussian_model(spiked, 2, n=100_000)
+    assert row.upper_bound == ev.theory.upper_bound(100_000, model, epsilon=1.0, delta=1e-6)
+    lower = ev.theory.lower_bound_spiked(100_000, d=20, spikes=[9.0, 4.0], sigma=1.0, epsilon=1.0)
+    assert row.lower_bound == pytest.approx(lower)
+    matrices = make_guess(20, 2, spectrum=spiked, spread=float(np.sqrt(20 * 21)))
+    model = ev.theory.spiked_model([9.0, 4.0], d=20, sigma=1.0, n=1000)
+    wanted = ev.theory.upper_bound(1000, model, epsilon=1.0, delta=1e-6)
+    assert paper.upper(matrices, 1000, 2, epsilon=1.0, delta=1e-6) == pytest.approx(wanted)
+    assert paper.lower(matrices, 1000, 2, epsilon=1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("k", "spread"),
+    [(2, 10), (3, "rows"), (20, "rows"), (1, 22.0)],
+    ids=["people", "no gap", "all", "other matrices"],
+)
+def test_paper_bounds_are_none_elsewhere(k, spread):
+    guess = make_guess(20, k, spectrum=[10.0, 5.0] + [1.0] * 18, spread=spread)
+    assert paper.upper(guess, 1000, k, epsilon=1.0, delta=1e-6) is None
+    assert paper.lower(guess, 1000, k, epsilon=1.0) is None
+
+
+@pytest.mark.parametrize(("d", "k"), [(1, 1), (3, 3), (6, 2), (8, 2)])
+def test_small_spaces(d, k):
+    row = ev.plan(2000, d, k, epsilon=1.0).rows[0]
+    assert 0 <= row.zeta < 0.3
+    assert 0 <= row.gauss_1 < 0.5
+
+
+def test_nearly_all_of_many_columns():
+    """More directions than leading eigenvectors are looked for by iteration."""
+    setting = Setting.of(make_guess(210, 209, spectrum="flat", spread="rows"), 5000, 209)
+    assert 0 <= setting.without_privacy() < 0.3
+
+
+def test_few_units_and_many():
+    few = ev.plan(1, 5, 1, epsilon=1.0).rows[0]
+    many = ev.plan(10**9, 5, 1, epsilon=1.0).rows[0]
+    assert many.zeta < 1e-3 < few.zeta <= 1
+
+
+def test_the_table_reads_and_json_holds_all():
+    plan = ev.plan(20_000, 20, 2, spectrum="flat")
+    text = str(plan)
+    assert "2.7:1" in text
+    assert "The spectrum is a guess" in text
+    assert max(map(len, text.splitlines())) <= 115
+    plain = json.loads(json.dumps(plan.to_dict()))
+    assert plain["rows"][3]["epsilon"] == 1.0
+    assert plain["rows"][3]["energy"] == plan.rows[3].energy
+    assert plain["meaning"].startswith("epsilon = 1 in words")
+
+
+def test_the_same_numbers_give_the_same_plan():
+    assert ev.plan(2000, 10, 2, epsilon=1.0) == ev.plan(2000, 10, 2, epsilon=1.0)
+
+
+def test_a_delta_above_one_over_n_is_told():
+    assert "above 1/n" in str(ev.plan(2000, 5, 1, epsilon=1.0, delta=0.01))
+    assert "above 1/n" not in str(ev.plan(2000, 5, 1, epsilon=1.0))
+
+
+def test_epsilon_in_words_for_any_epsilon():
+    assert "1.1:1" in explain(0.1, 1e-6)
+    assert "22,026:1" in explain(10.0, 1e-6)
+    assert "inf" not in explain(10_000.0, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"n": 0}, "n must be a whole number"),
+        ({"n": 10.5}, "n must be a whole number"),
+        ({"n": None}, "n must be a whole number"),
+        ({"d": 0}, "d must be a whole number"),
+        ({"d": 5000}, "up to 4,000 columns"),
+        ({"k": 6}, "from 1 to 5"),
+        ({"k": 0.5}, "from 1 to 5"),
+        ({"epsilon": 0}, "epsilon must be"),
+        ({"epsilon": [1.0, -1.0]}, "epsilon must be"),
+        ({"epsilon": "much"}, "epsilon must be"),
+        ({"delta": 0.0}, "delta must lie"),
+        ({"target": 1.0, "epsilon": None}, "target must lie"),
+        ({"target": "high"}, "target must lie"),
+        ({"target": 0.9}, "either n or one epsilon"),
+        ({"target": 0.9, "n": None, "epsilon": None}, "either n or one epsilon"),
+        ({"target": 0.9, "n": None, "epsilon": [1.0, 2.0]}, "either n or one epsilon"),
+        ({"spectrum": "steep"}, "spectrum must be one of"),
+        ({"spectrum": [3.0, 2.0]}, "shares of the variance"),
+        ({"spectrum": [0.2, 0.1]}, "shares of the variance"),
+        ({"spectrum": [-1.0, 1.0, 1.0, 1.0, 1.0]}, "eigenvalues must be"),
+        ({"spectrum": [1.0] * 6}, "eigenvalues must be"),
+        ({"spectrum": [0.0] * 5}, "eigenvalues must be"),
+        ({"spectrum": [1.0, float("nan")]}, "spectrum must be"),
+        ({"spectrum": ["a", "b"]}, "spectrum must be"),
+        ({"spectrum": 3.0}, "spectrum must be"),
+        ({"spectrum": []}, "spectrum must be"),
+        ({"spectrum": np.ones((10, 4))}, "a public sample must have"),
+        ({"spectrum": np.ones((10, 5))}, "rows that differ"),
+        ({"spread": 0}, "spread must be"),
+        ({"spread": True}, "spread must be"),
+        ({"spread": "people"}, "spread must be"),
+        ({"spread": -1.0}, "spread must be"),
+        ({"spread": 1e9}, "spread must be"),
+        ({"spread": float("nan")}, "spread must be"),
+    ],
+)
+def test_bad_input_is_refused_with_the_fact(change, says):
+    arguments = {"n": 1000, "d": 5, "k": 2, "epsilon": 1.0} | change
+    n, d, k = (arguments.pop(name) for name in ("n", "d", "k"))
+    with pytest.raises(InvalidInputError, match=says):
+        ev.plan(n, d, k, **arguments)

@@ -1,0 +1,255 @@
+"""Pictures by their numbers: what is drawn is what was released."""
+
+from types import SimpleNamespace
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from eigenveil import DPPCA
+from eigenveil.errors import InvalidInputError
+from eigenveil.plots import (
+    BiplotDisplay,
+    ConvergenceDisplay,
+    CumulativeVarianceDisplay,
+    LedgerDisplay,
+    LoadingsDisplay,
+    ScoreMapDisplay,
+    ScreeDisplay,
+)
+from eigenveil.plots.cumulative import noise_of_shares
+from eigenveil.privacy import Budget, Ledger
+from eigenveil.subspace.variances import Variances
+
+mpl.use("Agg")
+from matplotlib.figure import Figure
+
+
+def rows(n=8000):
+    return np.random.default_rng(0).normal(size=(n, 12)) * [5, 3, *[1] * 10]
+
+
+@pytest.fixture(scope="module")
+def pca():
+    return DPPCA(3, epsilon=2.0, random_state=0).fit(rows())
+
+
+@pytest.fixture
+def ax():
+    return Figure().add_subplot()
+
+
+def with_variances(pca, **changes):
+    """The same model as if it had bought these variances."""
+    bought = {
+        "explained": np.array([25.0, 9.0, 1.0]),
+        "total": 37.0,
+        "noise": 0.5,
+        "total_noise": 1.0,
+        "share_above": 0.0,
+    }
+    variances = Variances(**{**bought, **changes})
+    return SimpleNamespace(
+        release_=SimpleNamespace(variances=variances),
+        explained_variance_=variances.explained,
+        explained_variance_ratio_=variances.ratios,
+        ledger_=pca.ledger_,
+        epsilon=pca.epsilon,
+    )
+
+
+def test_scree_draws_the_released_variances(pca, ax):
+    display = ScreeDisplay.from_estimator(pca)
+    display.plot(ax)
+    heights = [bar.get_height() for bar in ax.patches]
+    assert heights == list(pca.explained_variance_)
+    assert "NOT PRIVATE, ε = 2" in ax.get_title()
+    assert ax.get_xlabel() == "component"
+    assert ax.get_ylabel()
+
+
+def test_scree_intervals_are_two_sided_and_not_below_0(pca, ax):
+    display = ScreeDisplay.from_estimator(with_variances(pca, noise=2.0))
+    assert display.high == pytest.approx([25 + 3.92, 9 + 3.92, 1 + 3.92])
+    assert display.low == pytest.approx([25 - 3.92, 9 - 3.92, 0])
+    display.plot(ax)
+    lines = ax.collections[0].get_segments()
+    assert [segment[:, 1].tolist() for segment in lines] == [
+        pytest.approx(pair) for pair in zip(display.low, display.high, strict=True)
+    ]
+
+
+def test_scree_without_variances_says_why():
+    directions_only = DPPCA(2, algorithm="k-dp-ojas", random_state=0).fit(rows())
+    with pytest.raises(AttributeError, match="releases directions only"):
+        ScreeDisplay.from_estimator(directions_only)
+
+
+def test_cumulative_shares(pca, ax):
+    display = CumulativeVarianceDisplay.from_estimator(with_variances(pca))
+    assert display.shares == pytest.approx(np.array([25, 34, 35]) / 37)
+    display.plot(ax)
+    assert ax.lines[0].get_ydata() == pytest.approx(100 * display.shares)
+    assert np.all(display.high <= 1)
+    assert np.all(display.low <= display.shares)
+
+
+def test_noise_of_shares_is_that_of_a_simulation():
+    bought = Variances(explained=np.array([30.0, 10.0]), total=60.0, noise=0.5, total_noise=1.5, share_above=0.0)
+    rng = np.random.default_rng(0)
+    v = bought.explained + 0.5 * rng.normal(size=(40_000, 2))
+    rest = 20 + np.sqrt(1.5**2 - 2 * 0.5**2) * rng.normal(size=40_000)
+    drawn = np.cumsum(v, axis=1) / (v.sum(axis=1) + rest)[:, None]
+    stated = noise_of_shares(np.cumsum(bought.ratios), bought)
+    assert stated == pytest.approx(drawn.std(axis=0), rel=0.03)
+
+
+def test_loadings_are_the_largest_by_size(pca, ax):
+    display = LoadingsDisplay.from_estimator(pca, component=2, top=2)
+    assert display.names[0] == "x1"
+    assert display.loadings[0] == pca.components_[1].max()
+    sizes = np.abs(display.loadings)
+    assert sizes[0] >= sizes[1] >= np.sort(np.abs(pca.components_[1]))[-2]
+    display.plot(ax)
+    assert sorted(bar.get_width() for bar in ax.patches) == sorted(display.loadings)
+    assert "largest 2 of 12" in ax.get_title()
+
+
+def test_negative_loadings_are_told_apart_without_colour(ax):
+    LoadingsDisplay.largest(["a", "b"], np.array([0.5, -0.4]), component=1, top=2).plot(ax)
+    positive, negative = ax.patches
+    assert not positive.get_hatch()
+    assert negative.get_hatch()
+
+
+def test_loadings_take_uncertainty_where_it_is_known(ax):
+    noise = np.array([0.1, 0.2, 0.3])
+    display = LoadingsDisplay.largest("abc", np.array([0.1, 0.9, 0.4]), component=1, top=2, noise=noise)
+    assert display.noise.tolist() == [0.2, 0.3]
+    display.plot(ax)
+    ends = ax.collections[0].get_segments()[0][:, 0]
+    assert ends == pytest.approx([0.9 - 1.96 * 0.2, 0.9 + 1.96 * 0.2])
+
+
+def test_component_numbers_start_at_1(pca):
+    for wrong in (0, 4):
+        with pytest.raises(InvalidInputError, match="numbered from 1 to 3"):
+            LoadingsDisplay.from_estimator(pca, component=wrong)
+
+
+def histogram(**changes):
+    grid = np.linspace(-10.0, 10.0, 5)
+    plain = {
+        "counts": np.arange(16.0).reshape(4, 4) * 10 - 5,
+        "edges": (grid, grid),
+        "components": (0, 1),
+        "labels": None,
+        "noise": 10.0,
+        "ledger": Ledger(Budget.from_mu(1.0)),
+    }
+    return SimpleNamespace(**{**plain, **changes})
+
+
+def test_score_map_leaves_blank_what_noise_could_have_made(ax):
+    display = ScoreMapDisplay.from_histogram(histogram())
+    shown = display.shown()
+    assert np.isnan(shown).sum() == np.sum(histogram().counts <= 20)
+    assert np.nanmax(shown) == histogram().counts.max()
+    display.plot(ax)
+    mesh = ax.collections[0]
+    assert np.ma.filled(mesh.get_array(), np.nan).reshape(4, 4) == pytest.approx(shown.T, nan_ok=True)
+    assert ax.get_xlabel() == "score on component 1"
+
+
+def test_score_maps_of_groups_add_up(ax):
+    counts = np.stack([np.full((4, 4), 100.0), np.full((4, 4), 300.0)])
+    display = ScoreMapDisplay.from_histogram(histogram(counts=counts, labels=("north", "south"), noise=3.0))
+    assert np.all(display.counts == 400)
+    assert display.noise == pytest.approx(3 * np.sqrt(2))
+    assert np.all(display.shown("north") == 100)
+    display.plot(ax, group="south")
+    assert "south" in ax.get_title()
+    with pytest.raises(InvalidInputError, match="no map of group 'east'"):
+        display.shown("east")
+    figure = Figure()
+    assert len(display.plot_groups(figure.subplots(1, 2))) == 2
+
+
+def test_score_map_of_a_real_release(pca, ax):
+    released = pca.private_scores(rows(), epsilon=1.0, bins=6, random_state=0)
+    display = ScoreMapDisplay.from_histogram(released)
+    assert np.array_equal(display.counts, released.counts)
+    assert display.guarantee == "NOT PRIVATE"
+    BiplotDisplay.from_estimator(pca, scores=released).plot(ax)
+    assert ax.get_xlim() == pytest.approx((released.edges[0][0], released.edges[0][-1]))
+
+
+def test_biplot_arrows_are_loadings(pca, ax):
+    display = BiplotDisplay.from_estimator(pca, top=3)
+    assert display.names[:2] in (("x0", "x1"), ("x1", "x0"))
+    where = [int(name[1:]) for name in display.names]
+    assert np.array_equal(display.arrows, pca.components_[:2, where].T)
+    assert display.stretch == 1.0
+    display.plot(ax)
+    assert "ε = 2" in ax.get_title()
+
+
+def test_biplot_arrows_fill_the_map(pca):
+    display = BiplotDisplay.from_estimator(pca, scores=histogram())
+    longest = np.linalg.norm(display.arrows * display.stretch, axis=1).max()
+    assert longest == pytest.approx(6.0)
+    right = np.sort(display.heights_of_names()[display.arrows[:, 0] >= 0])
+    assert np.all(np.diff(right) >= 0.06 * 20 - 1e-9), "names do not cover each other"
+    with pytest.raises(InvalidInputError, match="the map is of components"):
+        BiplotDisplay.from_estimator(pca, scores=histogram(), components=(1, 3))
+
+
+def test_convergence_tells_the_rounds(pca, ax):
+    rounds = pca.release_.diagnostics["rounds"]
+    display = ConvergenceDisplay.from_estimator(pca)
+    assert display.noise.tolist() == [one["noise"] for one in rounds]
+    assert display.kinds == tuple(one["kind"] for one in rounds)
+    display.plot(ax)
+    radius, noise = ax.lines
+    assert radius.get_ydata().tolist() == display.radius.tolist()
+    assert (radius.get_marker(), radius.get_linestyle()) != (noise.get_marker(), noise.get_linestyle())
+
+
+def test_convergence_without_rounds_says_so():
+    pca = DPPCA(2, algorithm="dp-gauss-1", random_state=0).fit(rows())
+    with pytest.raises(InvalidInputError, match="told of no rounds"):
+        ConvergenceDisplay.from_estimator(pca)
+
+
+def test_ledger_shares_add_up_to_the_budget(pca, ax):
+    display = LedgerDisplay.from_estimator(pca)
+    assert display.shares.sum() == pytest.approx(1.0)
+    assert display.shares[0] == pytest.approx(pca.ledger_.entries[0].mu ** 2 / pca.ledger_.budget.mu**2)
+    display.plot(ax, top=5)
+    assert len(ax.patches) == 5
+    assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(100.0)
+
+
+def test_ledger_shows_what_is_left_and_what_was_not_gaussian():
+    half = Ledger(Budget.from_mu(1.0))
+    half.charge_gaussian("count", mu=0.6, sensitivity=1.0, scale=1 / 0.6)
+    half.declare("column scales")
+    display = LedgerDisplay.from_ledger(half)
+    assert dict(zip(display.labels, display.shares, strict=True)) == pytest.approx(
+        {"count": 0.36, "not spent": 0.64}
+    )
+    other = Ledger(Budget(mu=0.0, epsilon_aside=1.0, delta_aside=1e-6))
+    other.charge_approximate("bins", epsilon=0.25)
+    display = LedgerDisplay.from_ledger(other)
+    assert dict(zip(display.labels, display.shares, strict=True)) == pytest.approx(
+        {"bins": 0.25, "not spent": 0.75}
+    )
+    assert display.of == "the ε set aside"
+
+
+def test_displays_make_axes_of_their_own():
+    import matplotlib.pyplot as plt
+
+    ax = ScreeDisplay(variances=np.array([2.0, 1.0])).plot()
+    assert len(ax.patches) == 2
+    plt.close("all")
