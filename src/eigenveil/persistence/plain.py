@@ -140,10 +140,9 @@ def _numpy_scalar(plain: dict[str, Any]) -> Any:
     wanted = {"f": float, "i": int, "b": bool}.get(np.dtype(kind).kind if kind in _SCALARS else "")
     if wanted is None or type(value) is not wanted:
         raise DamagedFileError("found a numpy scalar that is none.")
-    try:
-        return _SCALARS[kind](value)
-    except OverflowError:
-        raise DamagedFileError("found a numpy scalar that is none.") from None
+    if isinstance(value, int) and wanted is int and value.bit_length() >= np.iinfo(np.dtype(kind)).bits:
+        raise DamagedFileError("found a numpy scalar that is none.")
+    return _SCALARS[kind](value)
 
 
 def _a_list(items: Any) -> list[Any]:
