@@ -14,7 +14,8 @@ from rich.progress import Progress as Bars
 from eigenveil.cli.speaking import say, words
 from eigenveil.estimators import Progress
 from eigenveil.operators import PeopleOperator, RowsOperator
-from eigenveil.sources import Block, Source
+from eigenveil.sources import Block
+from eigenveil.sources.wrapped import SameRows
 
 _QUIET = 2.0
 """Seconds between lines where there is no terminal to draw on."""
@@ -77,26 +78,10 @@ def counted(operator: RowsOperator | PeopleOperator, watch: Watch) -> RowsOperat
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class CountedSource:
+class CountedSource(SameRows):
     """Another source, whose rows are counted as they are read."""
 
-    source: Source
     watch: Watch
-
-    @property
-    def n_columns(self) -> int:
-        """As the source has."""
-        return self.source.n_columns
-
-    @property
-    def columns(self) -> tuple[str, ...] | None:
-        """As the source has."""
-        return self.source.columns
-
-    @property
-    def rereadable(self) -> bool:
-        """As the source is."""
-        return self.source.rereadable
 
     def blocks(self) -> Iterator[Block]:
         """The same blocks."""

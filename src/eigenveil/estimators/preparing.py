@@ -26,8 +26,9 @@ from eigenveil.mechanisms.units import Units
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.privacy import Relation, split_mu
 from eigenveil.subspace.bounds import COUNT_SHARE
+from eigenveil.subspace.tracked_pca import MEAN_SHARE
 
-MEAN_SHARE, SCALE_SHARE = 0.08, 0.08
+SCALE_SHARE = 0.08
 _RADIUS_SHARE, _QUANTILE = 0.2, 0.99
 _NO_SPREAD = 2.0**-100
 """A column whose mean square comes out below has, as far as can be told, no spread at all."""

@@ -14,6 +14,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.sources import Block, Source
+from eigenveil.sources.wrapped import SameRows
 
 RowsLike = TypeVar("RowsLike", bound=RowsOperator | PeopleOperator)
 
@@ -43,26 +44,10 @@ def one_column(operator: RowsLike, column: int) -> RowsLike:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RescaledSource:
+class RescaledSource(SameRows):
     """Another source's rows with every column divided by its scale."""
 
-    source: Source
     scale: FloatArray
-
-    @property
-    def n_columns(self) -> int:
-        """How many numbers a row has."""
-        return self.source.n_columns
-
-    @property
-    def columns(self) -> tuple[str, ...] | None:
-        """Names of the columns."""
-        return self.source.columns
-
-    @property
-    def rereadable(self) -> bool:
-        """As the source is."""
-        return self.source.rereadable
 
     def blocks(self) -> Iterator[Block]:
         """The same blocks, divided; single precision stays."""

@@ -39,6 +39,7 @@ from eigenveil.subspace.opening import check_k
 from eigenveil.subspace.release import Release, signed
 from eigenveil.subspace.stream_batch import OpenBatch, Seen
 from eigenveil.subspace.stream_files import Checkpoint, pack, pack_hashes, unpack, unpack_hashes
+from eigenveil.subspace.tracked_pca import FEW, MANY_BAD
 from eigenveil.subspace.tracking import (
     RADIUS_SHARE,
     Answer,
@@ -57,9 +58,6 @@ DRIFT_WEIGHT = 0.2
 DRIFT_KEPT = 4.0
 """No more than this of the running mean is carried on: a jump is taken in at once and need not be remembered."""
 QUANTILE = 0.5
-FEW = 0.1
-"""Noise of a count over the number of slots, above which a warning tells that batches are small."""
-MANY_BAD = 0.05
 _SCHEMA = 1
 _ONE_SLOT = {
     "rows": "each row is a unit and takes one slot",
