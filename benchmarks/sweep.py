@@ -29,9 +29,10 @@ from cells import FAMILIES, Cell
 
 from eigenveil import metrics
 from eigenveil.engines import LocalEngine
+from eigenveil.subspace import tracked_pca
 from eigenveil.subspace.tracking import Answer, State, Weights, plain_weights
 
-RUN, ROUND = "eigenveil.subspace.tracked_pca", "eigenveil.subspace.tracking"
+RUN, ROUND = "eigenveil.subspace.tracked_run", "eigenveil.subspace.tracking"
 CELLS = (
     "spiked sigma=1 n=2,000",
     "spiked sigma=.025 n=2,000",
@@ -42,6 +43,7 @@ CELLS = (
     "skewed n=20,000",
     "pareto 4.5 d=50 n=10,000",
     "rare spikes .01 d=10 n=50,000",
+    "rare spikes .01 d=20 n=200,000",
 )
 
 
@@ -55,6 +57,11 @@ def as_it_came(_: State, answer: Answer, __: int) -> Answer:
     return answer
 
 
+def no_bias(*_: Any) -> float:
+    """A block's clip bias has no price."""
+    return 0.0
+
+
 def constant(name: str, *values: float, module: str = RUN) -> dict[str, tuple[str, str, Any]]:
     """A constant moved to each value."""
     default = getattr(importlib.import_module(module), name)
@@ -66,6 +73,8 @@ CHANGES: dict[str, tuple[str, str, Any]] = {
     "the pilot always ends with Sigma": (RUN, "SLOW", 1e30),
     "all weights 1": (RUN, "best_weights", all_alike),
     "clip bias is not looked for": (RUN, "reconciled", as_it_came),
+    "a block's clip bias has no price": (RUN, "bias_of_block", no_bias),
+    "Sigma is always clipped at the median": (RUN, "PLENTY", 0.0),
     "2 directions beyond k, not 5": ("", "oversampling", 2),
     "10 directions beyond k, not 5": ("", "oversampling", 10),
     **constant("PILOT_SHARE", 0.2, 0.4),
@@ -73,6 +82,8 @@ CHANGES: dict[str, tuple[str, str, Any]] = {
     **constant("MATRIX_SHARE", 0.18, 0.4),
     **constant("SLOW", 2.0, 32.0),
     **constant("FINISH", 0.3, 1.0),
+    **constant("PLENTY", 0.05, 0.45),
+    **constant("LOOKS_SHARE", 0.15, 0.5),
     **constant("EXTRA_SHARE", 0.04, 0.16),
     **constant("CAUGHT_UP", 0.25, 0.8),
     **constant("QUANTILE", 0.3, 0.75, 0.9),
@@ -94,13 +105,12 @@ def fits(job: tuple[str, int, tuple[str, ...]]) -> dict[str, list[float]]:
     name, seed, changes = job
     cell = cell_named(name)
     data = cell.draw(1000 + seed)
-    run = importlib.import_module(RUN)
 
     def logs(**options: int) -> list[float]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             budget = {"epsilon": 1.0, "delta": cell.delta, "random_state": seed, "engine": LocalEngine(1)}
-            found = [run.tracked_pca(data.units, k, **budget, **options).components for k in cell.ks]
+            found = [tracked_pca(data.units, k, **budget, **options).components for k in cell.ks]
         return [math.log(metrics.zeta(components, data.covariance)) for components in found]
 
     out = {DEFAULT: logs()}

@@ -132,14 +132,34 @@ def test_directions_that_converge_slowly_are_found():
 
 
 def test_a_block_that_would_be_the_whole_space_is_sigma_itself():
-    data = ev.datasets.rare_spikes(50_000, 5, alpha=0.01, random_state=2)
-    release = tracked_pca(data.samples, 1, epsilon=1.0, delta=1e-6)
+    data = ev.datasets.gaussian(3_000, [9.0, 4.0, 0.1, 0.1, 0.1], random_state=2)
+    release = tracked_pca(data.samples, 2, epsilon=1.0, delta=1e-6)
     assert release.diagnostics["rounds"] == ()
+    assert release.diagnostics["clip"] == 0.5
     assert [entry.what for entry in release.ledger.entries if "Sigma" in entry.what] == [
         "Sigma: radius",
         "Sigma: sum",
     ] * 2
-    assert ev.metrics.zeta(release.components, data.covariance) < 0.1
+
+
+def test_where_units_are_plenty_the_best_clip_is_found():
+    """Rare spikes of squared length 10 in 20 columns: rows of noise are longer, and best clipped hard."""
+    data = ev.datasets.rare_spikes(200_000, 20, alpha=0.01, random_state=2)
+    release = tracked_pca(data.samples, 1, epsilon=1.0, delta=1e-6)
+    assert release.diagnostics["clip"] == 0.1
+    assert sum(entry.what == "Sigma: sum" for entry in release.ledger.entries) == 5
+    assert ev.metrics.zeta(release.components, data.covariance) < 0.06
+
+
+def test_with_more_units_less_is_clipped_where_clipping_bends():
+    """Skewed factors: at a low clip directions are off by what no number of units mends."""
+    rng = np.random.default_rng(3)
+    factors = np.exp(rng.normal(size=(300_000, 4)))
+    X = (factors - factors.mean(axis=0)) / factors.std(axis=0) * np.sqrt([3.0, 2.0, 1.5, 1.0])
+    Q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    release = tracked_pca(X @ Q.T, 2, epsilon=1.0, delta=1e-6)
+    assert release.diagnostics["clip"] >= 0.9
+    assert ev.metrics.zeta(release.components, Q @ np.diag([3.0, 2.0, 1.5, 1.0]) @ Q.T) < 0.1
 
 
 def test_variances_are_bought_and_in_order():

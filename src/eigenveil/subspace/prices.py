@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from eigenveil.engines.population import FloatArray
-from eigenveil.subspace.tracking import TINY, State
+from eigenveil.subspace.sigma import Sigma, luck
+from eigenveil.subspace.tracking import TINY, Answer, State
 
 
 def noise_of_block(state: State, noise: float, k: int) -> float:
@@ -41,6 +42,31 @@ def lag(state: State, k: int, *, trace: float) -> float:
     return float(np.mean((outside / above) ** 2))
 
 
+def whole_spectrum(state: State, trace: float) -> FloatArray:
+    """All d eigenvalues: those that were followed, and the mean of the others, by their trace."""
+    return np.concatenate([state.eigenvalues, np.full(_others(state), _outside(state, trace))])
+
+
+def bias_of_block(asked: State, answer: Answer, sigma: Sigma, k: int) -> float:
+    """The share of energy that clip bias costs a block: how an answer lies apart from Sigma, beyond both noises.
+
+    Clipping shortens an answer as a whole, which costs nothing and is undone first.
+    """
+    values, vectors = sigma.spectrum
+    W, V, same = asked.W, vectors[:, :k], sigma.matrix @ asked.W
+    scale = float(np.sum(answer.G * same)) / max(float(np.sum(same**2)), TINY)
+    if scale <= 0:
+        return 0.0
+    along = W.T @ V
+    apart = (answer.G / scale - same) @ along
+    apart -= V @ (V.T @ apart)
+    noise = (answer.noise / scale / answer.weights.columns) ** 2 + sigma.noise**2 / 2
+    chance = (len(V) - k) * (noise @ along**2)
+    size = np.maximum(values[:k], TINY)
+    beyond = np.sum((np.sum(apart**2, axis=0) - luck(len(V), k) * chance) / size)
+    return max(0.0, float(beyond / size.sum()))
+
+
 def _others(state: State) -> int:
     """How many directions there are outside the span of W."""
     d, m = int(state.W.shape[0]), int(state.W.shape[1])
@@ -54,6 +80,10 @@ def _least_gap(state: State) -> float:
 
 def _gaps(state: State, k: int, trace: float) -> FloatArray:
     """How far the first k eigenvalues lie above the mean one outside the span of W."""
+    return np.maximum(state.eigenvalues[:k] - _outside(state, trace), _least_gap(state))
+
+
+def _outside(state: State, trace: float) -> float:
+    """The mean eigenvalue outside the span of W."""
     values = state.eigenvalues
-    outside = min(max(trace - float(values.sum()), 0.0) / max(_others(state), 1), float(values[-1]))
-    return np.maximum(values[:k] - outside, _least_gap(state))
+    return min(max(trace - float(values.sum()), 0.0) / max(_others(state), 1), float(values[-1]))

@@ -8,73 +8,42 @@ TrackedPCA({A_i}, k, mu):
        where count noise in the first would exceed n_hat/10, 3.
        In place of the last of them: a release of Sigma itself, where releases say that it tells more (directions
        that converge slowly, small d). On very few units that release is all of the pilot.
-  3  if Sigma itself, with all that is left, promises more than a block: that, and go to 5.
+       Where noise on Sigma would cost little beside what the sample leaves open (rows, d <= 1024): releases of
+       Sigma at four clips, then one with all that is left at the best of them, and go to 5
+  3  if Sigma itself, with all that is left, promises more than a block, whose clip bias the last two releases
+     show: that, and go to 5
      While the centre has not caught up with the units, or directions still move by more than the noise of a last
        round: a round with 8 % of what is left
   4  a last round with all that is left; on few units two, 1 : 3
   5  the first k directions; variances along them and in all, from a release of their own     # 2 %
 
-Where k + 5 >= d the block would be the whole space: then steps 2 to 4 are two releases of Sigma itself.
-Rounds are described in `tracking`.
+Where k + 5 >= d the block would be the whole space: then steps 2 to 4 are releases of Sigma itself.
+What is asked when is decided in `tracked_run`; rounds are described in `tracking`, clips of Sigma in `sigma`.
 """
 
 from __future__ import annotations
 
-import math
 import warnings
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from eigenveil.engines import LocalEngine
-from eigenveil.engines.population import FloatArray
 from eigenveil.kernels import to_single
-from eigenveil.mechanisms import noisy_census, private_mean, tracked_mean
-from eigenveil.mechanisms.radius import QUERIES
+from eigenveil.mechanisms import noisy_census, private_mean
 from eigenveil.mechanisms.units import Units
 from eigenveil.privacy import Ledger, Relation, split_mu
-from eigenveil.subspace.bounds import COUNT_SHARE, matrix_radius
+from eigenveil.subspace.bounds import COUNT_SHARE
 from eigenveil.subspace.opening import check_k, open_units
-from eigenveil.subspace.prices import lag, noise_of_block, noise_of_matrix, slowness
 from eigenveil.subspace.release import Release, signed
-from eigenveil.subspace.tracking import (
-    RADIUS_SHARE,
-    Answer,
-    State,
-    ask,
-    best_weights,
-    from_matrix,
-    learn,
-    nothing_known,
-    plain_weights,
-    reconciled,
-)
+from eigenveil.subspace.tracked_run import FEW, WIDEST_MATRIX, Run
+from eigenveil.subspace.tracking import State
 from eigenveil.subspace.variances import buy_variances
 
 MEAN_SHARE, VARIANCES_SHARE = 0.08, 0.02
-PILOT_SHARE, PILOT_ROUNDS, PILOT_GROWTH = 0.3, 4, 3.0
-LOOK_SHARE, MATRIX_SHARE, FIRST_MATRIX = 0.01, 0.28, 0.1
-"""Shares of the radius that prices a release of Sigma, of that release, and of the first of two of them."""
-SLOW = 8.0
-"""How much more than one round shows directions still lack, where they converge slowly."""
-FINISH = 0.6
-"""Sigma itself has the last word if it promises this much of what a block would still get wrong."""
-EXTRA_SHARE, MOST_EXTRA = 0.08, 8
-CAUGHT_UP = 0.5
-"""How far, over the radius, the units' mean may lie from the centre before a last round is worth its price."""
-LEAST_SPREAD = 1e-3
-"""The share of a squared radius that is taken to be spread around the mean, however far the centre was off."""
-FEW = 0.1
-"""Noise of a count over the number of units that a radius search at the median still stands: 5 deviations."""
 MANY_BAD = 0.05
 """The share of bad units above which a warning tells of them."""
-FEWEST_ROUNDS = 3
-"""Pilots of fewer rounds from a random start learn less than one release of Sigma itself."""
-WIDEST_MATRIX = 1024
-QUANTILE, HIGH_QUANTILE, QUIET = 0.5, 0.9, 1e-3
-"""Where units are clipped; and where Sigma is, once its noise costs less than a share QUIET of the energy."""
 
 
 def tracked_pca(
@@ -173,7 +142,7 @@ def on_units(units: Units, k: int, *, center: bool = False, oversampling: int = 
     if center:
         mean = to_single(private_mean(units.vectors(), n_hat=n_hat, mu=mu_mean, veil=units.veil).mean)
         units = units.shifted(mean)
-    run = _Run(units, k, n_hat, mu)
+    run = Run(units, k, n_hat, mu)
     with np.errstate(over="ignore", under="ignore"):
         state = run.whole_space() if m == units.d <= WIDEST_MATRIX else run.by_blocks(m)
     # 5
@@ -196,6 +165,7 @@ def on_units(units: Units, k: int, *, center: bool = False, oversampling: int = 
             "bad_units": max(0.0, census.bad),
             "pilot": run.pilot,
             "rounds": tuple(run.rounds),
+            "clip": None if run.sigma is None else run.sigma.quantile,
             "followed": _followed(state, order),
         },
     )
@@ -213,200 +183,6 @@ def _followed(state: State, order: npt.NDArray[np.intp]) -> dict[str, tuple[floa
         "inside": np.sqrt(state.inside),
     }
     return {name: tuple(float(value) for value in values[first]) for name, values in told.items()}
-
-
-@dataclass
-class _Run:
-    """One run as it goes: what is left of mu^2 (as a share), and what the rounds released."""
-
-    units: Units
-    k: int
-    n_hat: float
-    mu: float
-    left: float = 1.0
-    pilot: str = ""
-    first_share: float = 0.0
-    trace: float = 0.0
-    sigma: _Sigma | None = None
-    rounds: list[dict[str, object]] = field(default_factory=list)
-    answer: Answer | None = None
-
-    def count_noise(self, share: float) -> float:
-        """Noise of the counts in a round's radius search, over the number of units."""
-        return math.sqrt(QUERIES / (RADIUS_SHARE * share)) / self.mu / self.n_hat
-
-    def quiet_rounds(self) -> int:
-        """How many pilot rounds there are units for: the counts of the first must not be lost in noise."""
-        rounds = PILOT_ROUNDS
-        while rounds > 1 and self.count_noise(PILOT_SHARE * _growing(rounds)[0]) > FEW:
-            rounds -= 1
-        return rounds
-
-    def whole_space(self) -> State:
-        """Where the block would be the whole space: Sigma itself, twice, or once on few units."""
-        d = self.units.d
-        if self.count_noise(FIRST_MATRIX) > FEW:
-            return self.matrix(d, self.left)
-        first = self.matrix(d, FIRST_MATRIX)
-        clipping_less = noise_of_matrix(first, 2 * self.noise_of_more(first), self.k)
-        return self.matrix(d, self.left, quiet=clipping_less < QUIET)
-
-    def by_blocks(self, m: int) -> State:
-        """Steps 2 to 4."""
-        # 2
-        rounds = self.quiet_rounds()
-        if rounds < FEWEST_ROUNDS and self.units.d <= WIDEST_MATRIX:
-            state = self.matrix(m, PILOT_SHARE)
-        else:
-            state = self.pilot_rounds(m, rounds)
-        # 3
-        if self.sigma is not None and self.another_matrix_is_better(state):
-            return self.matrix(m, self.left)
-        for _ in range(MOST_EXTRA):
-            if not self.worth_another(state):
-                break
-            state = self.round(state, self.left * EXTRA_SHARE, "extra")
-        # 4
-        last = [1.0] if rounds == PILOT_ROUNDS else [1.0, 3.0]
-        for index, part in enumerate(last):
-            state = self.round(state, self.left * part / sum(last[index:]), "last")
-        return state
-
-    def pilot_rounds(self, m: int, rounds: int) -> State:
-        """Rounds from a random start; Sigma itself in place of the last one, where that promises more."""
-        state = nothing_known(self.units.random_start(m))
-        *first, final = (float(share) for share in PILOT_SHARE * _growing(rounds))
-        for share in first:
-            state = self.round(state, share, "pilot")
-        if self.units.d <= WIDEST_MATRIX and self.matrix_is_better(state, final):
-            return self.matrix(m, MATRIX_SHARE)
-        return self.round(state, final, "pilot")
-
-    def matrix_is_better(self, state: State, share: float) -> bool:
-        """Whether Sigma itself promises more than another round; buys the radius that its price depends on."""
-        mu = self.mu * math.sqrt(LOOK_SHARE)
-        self.trace = matrix_radius(self.units, QUANTILE, n_hat=self.n_hat, mu=mu, by_rows=True)
-        self.left -= LOOK_SHARE
-        reach = self.units.veil.relation.distance_between_sums(self.trace)
-        noise = reach / self.n_hat / self.mu / math.sqrt(MATRIX_SHARE)
-        as_matrix = noise_of_matrix(state, noise, self.k, trace=self.trace)
-        as_block = noise_of_block(state, self.noise_with(share), self.k)
-        return as_matrix < as_block + SLOW * slowness(state, self.k, trace=self.trace)
-
-    def another_matrix_is_better(self, state: State) -> bool:
-        """Whether Sigma itself, with all that is left, promises more than a last round of the block."""
-        if self.answer is None:
-            return False
-        now = noise_of_matrix(state, math.sqrt(2 * state.variance[0]), self.k, trace=self.trace)
-        then = noise_of_matrix(state, self.noise_of_more(state), self.k, trace=self.trace)
-        as_block = noise_of_block(state, self.noise_with(self.left), self.k)
-        return then < FINISH * (as_block + now * lag(state, self.k, trace=self.trace))
-
-    def noise_of_more(self, state: State) -> float:
-        """Noise on Sigma when all that is left is spent on it again, and both releases count."""
-        assert self.sigma is not None
-        return math.sqrt(2 * state.variance[0] * self.sigma.share / (self.sigma.share + self.left))
-
-    def matrix(self, m: int, share: float, *, quiet: bool = False) -> State:
-        """A release of Sigma itself, with a share of mu^2.
-
-        Averaged with the one before, if there was one, unless noise is so small that this one clips less.
-        """
-        self.pilot = "matrix"
-        self.first_share = self.first_share or share
-        mu_radius, mu_sum = split_mu(self.mu * math.sqrt(share), [RADIUS_SHARE, 1 - RADIUS_SHARE])
-        population = self.units.matrices()
-        release = tracked_mean(
-            population,
-            centre=np.zeros(population.shape),
-            n_hat=self.n_hat,
-            mu_radius=mu_radius,
-            mu_sum=mu_sum,
-            veil=self.units.veil,
-            quantile=HIGH_QUANTILE if quiet else QUANTILE,
-            what="Sigma",
-        )
-        self.left -= share
-        noise = self.units.veil.relation.distance_between_sums(release.radius) / mu_sum / self.n_hat
-        found = _Sigma(release.mean, noise, share)
-        self.sigma = found if self.sigma is None or quiet else found.and_also(self.sigma)
-        return from_matrix(self.sigma.matrix, noise=self.sigma.noise, m=m)
-
-    def noise_with(self, share: float) -> float:
-        """About the noise of a round with this share: that of the one before, once the centre has caught up."""
-        assert self.answer is not None
-        spent = self.rounds[-1]["share"]
-        assert isinstance(spent, float)
-        columns = float(self.answer.weights.columns[: self.k].max())
-        caught_up = math.sqrt(max(1 - self.answer.offset**2, LEAST_SPREAD))
-        return self.answer.noise * caught_up / columns * math.sqrt(spent / max(share, 1e-12))
-
-    def round(self, state: State, share: float, kind: str) -> State:
-        """One round with a share of mu^2."""
-        self.pilot = self.pilot or "block"
-        pilot = kind == "pilot"
-        m = state.W.shape[1]
-        self.first_share = self.first_share or share
-        answer = ask(
-            self.units,
-            state,
-            plain_weights(m) if pilot else best_weights(state, self.k),
-            n_hat=self.n_hat,
-            mu=self.mu * math.sqrt(share),
-            quantile=QUANTILE,
-            what=f"round {len(self.rounds) + 1} ({kind})",
-        )
-        self.left -= share
-        answer = answer if pilot else reconciled(state, answer, self.k)
-        self.answer = answer
-        self.rounds.append(
-            {
-                "kind": kind,
-                "share": share,
-                "radius": answer.radius,
-                "noise": answer.noise,
-                "offset": answer.offset,
-                "inside": answer.weights.inside,
-                "columns": tuple(float(weight) for weight in answer.weights.columns),
-            }
-        )
-        return learn(state, answer, k=self.k, trust=not pilot)
-
-    def worth_another(self, state: State) -> bool:
-        """Whether the centre still lags, or directions still move by more than a last round's noise."""
-        if self.answer is None:
-            return False
-        return self.answer.offset > CAUGHT_UP or state.unfinished > self.noise_with(self.left) ** 2
-
-    def too_few(self) -> str:
-        """A warning for when the counts of the first search were lost in noise."""
-        need = self.count_noise(self.first_share) * self.n_hat / FEW
-        return (
-            f"about {self.n_hat:.0f} units are few for this epsilon and delta: noise may rule the directions. "
-            f"Some {need:.0f} units, a larger epsilon or delta, or fewer columns would help."
-        )
-
-
-@dataclass(frozen=True)
-class _Sigma:
-    """A release of Sigma itself: noise on its diagonal, smaller by sqrt(2) off it, and what it cost."""
-
-    matrix: FloatArray
-    noise: float
-    share: float
-
-    def and_also(self, other: _Sigma) -> _Sigma:
-        """The two as one, weighed by their precisions."""
-        mine, its = self.noise**-2, other.noise**-2
-        matrix = (self.matrix * mine + other.matrix * its) / (mine + its)
-        return _Sigma(matrix, (mine + its) ** -0.5, self.share + other.share)
-
-
-def _growing(rounds: int) -> FloatArray:
-    """Shares that grow from round to round and add up to 1."""
-    shares = PILOT_GROWTH ** np.arange(float(rounds))
-    out: FloatArray = shares / shares.sum()
-    return out
 
 
 def _many_bad(good: float, bad: float) -> str:

@@ -39,7 +39,8 @@ from eigenveil.subspace.opening import check_k
 from eigenveil.subspace.release import Release, signed
 from eigenveil.subspace.stream_batch import OpenBatch, Seen
 from eigenveil.subspace.stream_files import Checkpoint, pack, pack_hashes, unpack, unpack_hashes
-from eigenveil.subspace.tracked_pca import FEW, MANY_BAD
+from eigenveil.subspace.tracked_pca import MANY_BAD
+from eigenveil.subspace.tracked_run import FEW
 from eigenveil.subspace.tracking import (
     RADIUS_SHARE,
     Answer,
