@@ -1,7 +1,7 @@
 """Tracked block iteration against DP-Gauss-1, whose clip is chosen for free.
 
     python benchmarks/arena.py                        # the public cells of the arena, 10 seeds
-    python benchmarks/arena.py --family growing       # slow and skewed spectra at n = 2e4, 1e5, 5e5; 3 seeds do
+    python benchmarks/arena.py --family growing       # slow and skewed spectra at n = 2e4, 1e5, 5e5
     python benchmarks/arena.py --family heavy-tails   # pareto rows, rare spikes
     python benchmarks/arena.py --cells flat           # cells whose name contains "flat"; prints only
 

@@ -20,7 +20,7 @@ import numpy as np
 from eigenveil.engines.population import FloatArray
 from eigenveil.subspace.tracking import TINY
 
-CLIPS = (0.1, 0.5, 0.9, 0.99)
+CLIPS = (0.03, 0.5, 0.9, 0.99)
 """The shares of units that the looks leave whole."""
 CLEARLY = 0.8
 """Prices are rough, so another clip than the usual must promise to lose no more than this share as much."""
