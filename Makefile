@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow oldest lint format bench setup clean
+.PHONY: help demo test slow oldest lint format bench rivals setup clean
 
 help:  ## show this list
 	@echo "eigenveil: differentially private PCA. Targets:"
@@ -47,5 +47,12 @@ bench: $(READY)  ## benchmarks, as ratios; tables go to benchmarks/results
 	$(BIN)/python benchmarks/sampler.py
 	$(BIN)/python benchmarks/pass.py
 
+rivals: $(READY)  ## eigenveil beside diffprivlib and OpenDP, which get environments of their own
+	test -x $(VENV)-diffprivlib/bin/python || $(PYTHON) -m venv $(VENV)-diffprivlib
+	$(VENV)-diffprivlib/bin/python -m pip install --quiet --disable-pip-version-check 'diffprivlib==0.6.6' 'scikit-learn<=1.8'
+	test -x $(VENV)-opendp/bin/python || $(PYTHON) -m venv $(VENV)-opendp
+	$(VENV)-opendp/bin/python -m pip install --quiet --disable-pip-version-check 'opendp==0.16.0' scikit-learn
+	$(BIN)/python benchmarks/rivals.py
+
 clean:  ## remove what make has made
-	rm -rf $(VENV) $(VENV)-oldest .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo-output
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-diffprivlib $(VENV)-opendp .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo-output

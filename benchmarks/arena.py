@@ -20,6 +20,9 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
+import functools
+import hashlib
+import json
 import math
 import multiprocessing
 import pathlib
@@ -31,11 +34,13 @@ import numpy as np
 from cells import FAMILIES, Cell, Drawn, FloatArray, mnist
 from scipy import linalg, stats
 
+import eigenveil
 from eigenveil import metrics
 from eigenveil.engines import LocalEngine
 from eigenveil.privacy.gaussian import gaussian_mu
 from eigenveil.subspace import tracked_pca
 
+CACHE = pathlib.Path(__file__).parent / ".cache"
 QUANTILES = (0.1, 0.3, 0.5, 0.75, 0.9, 0.99)
 
 
@@ -66,8 +71,30 @@ def _leading(matrix: FloatArray, k: int) -> FloatArray:
 
 
 def one(job: tuple[str, str, int]) -> tuple[str, int, dict[tuple[int, str], list[float]]]:
+    """All methods on one data set; what was found is kept, so that a run that was stopped goes on."""
+    kept = CACHE / f"{'-'.join(map(str, job))}-{code()}.json".replace(" ", "_")
+    if kept.exists():
+        return job[1], job[2], {(k, method): zetas for k, method, zetas in json.loads(kept.read_text())}
+    out = measured(*job)
+    CACHE.mkdir(exist_ok=True)
+    kept.write_text(json.dumps([[k, method, zetas] for (k, method), zetas in out.items()]))
+    return job[1], job[2], out
+
+
+@functools.cache
+def code() -> str:
+    """A name for the code that results depend on."""
+    package = pathlib.Path(eigenveil.__file__).parent
+    rooms = ("subspace", "mechanisms", "engines", "operators", "kernels", "datasets")
+    files = [
+        pathlib.Path(__file__).with_name("cells.py"),
+        *(f for room in rooms for f in package.glob(f"{room}/*.py")),
+    ]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()[:12]
+
+
+def measured(family: str, name: str, seed: int) -> dict[tuple[int, str], list[float]]:
     """All methods on one data set."""
-    family, name, seed = job
     cell = next(cell for cell in FAMILIES[family]() if cell.name == name)
     data = cell.draw(1000 + seed)
     out = gauss_1(data, cell.ks, gaussian_mu(1.0, cell.delta), seed)
@@ -78,7 +105,7 @@ def one(job: tuple[str, str, int]) -> tuple[str, int, dict[tuple[int, str], list
                 data.units, k, epsilon=1.0, delta=cell.delta, random_state=seed, engine=LocalEngine(1)
             )
         out[k, "tracked"] = [metrics.zeta(release.components, data.covariance)]
-    return name, seed, out
+    return out
 
 
 def row(cell: Cell, index: int, results: dict[str, list[list[float]]]) -> tuple[str, float, float | None]:

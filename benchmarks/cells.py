@@ -25,6 +25,8 @@ class Drawn:
     norms: FloatArray
     clipped_sum: Callable[[FloatArray], FloatArray]
     """Sum of c_i A_i for factors c."""
+    arrays: dict[str, FloatArray]
+    """What the units were made of, by name: X; X and ids; V, values and Z."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,15 @@ class Cell:
 
 def from_rows(X: FloatArray, covariance: FloatArray) -> Drawn:
     """One unit per row."""
-    return Drawn(samples.rows(X), covariance, np.sum(X**2, axis=1), lambda c: (X * c[:, None]).T @ X)
+    parts = [slice(start, start + 8192) for start in range(0, len(X), 8192)]
+
+    def clipped_sum(factors: FloatArray) -> FloatArray:
+        total: FloatArray = sum((X[part] * factors[part, None]).T @ X[part] for part in parts) + np.zeros(
+            2 * X.shape[1:]
+        )
+        return total
+
+    return Drawn(samples.rows(X), covariance, np.einsum("ij,ij->i", X, X), clipped_sum, {"X": X})
 
 
 def spiked(n: int, sigma: float) -> Callable[[int], Drawn]:
@@ -58,6 +68,7 @@ def spiked(n: int, sigma: float) -> Callable[[int], Drawn]:
             S + sigma**2 * np.eye(200),
             norms,
             lambda c: c.sum() * S + (Z * c[:, None]).T @ Z,
+            {"V": V, "values": np.array([10.0, 5.0]), "Z": Z},
         )
 
     return draw
@@ -80,13 +91,14 @@ def people(rows: int) -> Callable[[int], Drawn]:
     def draw(seed: int) -> Drawn:
         data = datasets.gaussian(5000 * rows, decay(100), random_state=seed)
         X = np.concatenate([np.asarray(chunk) for chunk in data.samples.chunks()])
-        cube = X.reshape(5000, rows, 100)
+        cube, ids = X.reshape(5000, rows, 100), np.repeat(np.arange(5000), rows)
         grams = np.matmul(cube, cube.transpose(0, 2, 1))
         return Drawn(
-            samples.people(X, np.repeat(np.arange(5000), rows)),
+            samples.people(X, ids),
             data.covariance,
             np.sqrt(np.sum(grams**2, axis=(1, 2))) / rows,
-            lambda c: (X * np.repeat(c, rows)[:, None]).T @ X / rows,
+            lambda c: (X * c[ids, None]).T @ X / rows,
+            {"X": X, "ids": ids},
         )
 
     return draw
@@ -180,7 +192,8 @@ def slow(n: int, *, skewed: bool) -> Callable[[int], Drawn]:
         F = rng.standard_normal((n, 300))
         if skewed:
             variance = 0.8**2
-            F = np.exp(0.8 * F, out=F)
+            F *= 0.8
+            F = np.exp(F, out=F)
             F -= np.exp(variance / 2)
             F /= np.sqrt(np.exp(variance) * (np.exp(variance) - 1))
         F *= np.sqrt(eigenvalues)

@@ -39,7 +39,7 @@ from eigenveil.subspace.uncertainty import component_angles, variance_errors
 from eigenveil.subspace.variances import Variances, buy_variances
 
 FloatArray = np.typing.NDArray[np.float64]
-FITS, ROWS_BATCH, PEOPLE_BATCH = 400, 4, 40
+FITS, ROWS_BATCH, PEOPLE_BATCH = 300, 4, 75
 BUDGET = Budget.from_epsilon_delta(1.0, 1e-6)
 
 
