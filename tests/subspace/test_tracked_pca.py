@@ -268,3 +268,15 @@ def test_skewed_rows_are_not_left_to_the_bias_of_clipping():
     X = (F - F.mean(axis=0)) / F.std(axis=0) * np.sqrt(lam)
     release = tracked_pca(X, 2, epsilon=1.0, delta=1e-6)
     assert ev.metrics.zeta(release.components, np.diag(lam)) < 0.03
+
+
+def test_a_declared_number_of_units_is_free_and_in_the_ledger():
+    X = np.random.default_rng(0).normal(size=(5_000, 12)) * np.sqrt([9.0, 4.0] + [1.0] * 10)
+    release = tracked_pca(X, 2, epsilon=1.0, delta=1e-6, n=5_000)
+    assert release.diagnostics["n_hat"] == 5_000
+    assert release.diagnostics["bad_units"] is None
+    entries = release.ledger.entries
+    assert [entry.what for entry in entries if entry.kind == "declared"] == ["number of units, n = 5000"]
+    assert not any("number of" in entry.what for entry in entries if entry.kind != "declared")
+    with pytest.raises(ev.errors.InvalidInputError, match="n must be a whole number"):
+        tracked_pca(X, 2, epsilon=1.0, delta=1e-6, n=0)

@@ -67,9 +67,9 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     random_state : int, optional
         A seed, for tests and teaching: everything then says "not private".
     options : mapping, optional
-        Options of the algorithm's function, by name: ``{"n": 5000}`` declares a public number of units to the
-        baselines, ``{"batch_size": 2000}`` is for `partial_fit`. Unknown ones are refused with the list. Bounds
-        on rows are meant for rows less mean and divided by scale, as the algorithm gets them.
+        Options of the algorithm's function, by name: ``{"n": 5000}`` declares a public number of units,
+        ``{"batch_size": 2000}`` is for `partial_fit`. Unknown ones are refused with the list. Bounds on rows are
+        meant for rows less mean and divided by scale, as the algorithm gets them.
     callback : callable, optional
         Called with a `Progress` after every charge.
 

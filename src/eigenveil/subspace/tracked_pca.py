@@ -1,7 +1,7 @@
 """Tracked block iteration, our own method: a block of directions, refined around what is already public.
 
 TrackedPCA({A_i}, k, mu):
-  1  n_hat <- noisy count of good units (and of bad ones)                          # 1 % of mu^2
+  1  n_hat <- n if declared public, else a noisy count of good units (and of bad ones)     # 1 % of mu^2
      if rows are to be centred: a private mean, taken off every row                # 8 %
   2  a pilot, 30 % of what steps 2 to 4 have:
        4 rounds from a random start, each with 3 times the share of the one before, all weights 1; on few units,
@@ -34,7 +34,7 @@ from eigenveil.kernels import to_single
 from eigenveil.mechanisms import noisy_census, private_mean
 from eigenveil.mechanisms.units import Units
 from eigenveil.privacy import Ledger, Relation, split_mu
-from eigenveil.subspace.bounds import COUNT_SHARE
+from eigenveil.subspace.bounds import COUNT_SHARE, Declared
 from eigenveil.subspace.opening import check_k, open_units
 from eigenveil.subspace.release import Release, signed
 from eigenveil.subspace.tracked_run import FEW, WIDEST_MATRIX, Run
@@ -54,6 +54,7 @@ def tracked_pca(
     delta: float,
     relation: Relation | str = Relation.ADD_REMOVE,
     center: bool = False,
+    n: int | None = None,
     oversampling: int = 5,
     ledger: Ledger | None = None,
     random_state: int | None = None,
@@ -76,6 +77,8 @@ def tracked_pca(
     center : bool
         Whether to take a private mean off every row first (rows and people only), as PCA usually does. Without it
         directions are those of the second moment.
+    n : int, optional
+        The number of units, if it is public anyway; written in the ledger as declared. None: a count is bought.
     oversampling : int
         How many directions more than k are followed, since the last wanted one is slow to tell from the next.
     ledger : Ledger, optional
@@ -87,8 +90,8 @@ def tracked_pca(
     -------
     Release
         `mean` if centred. `variances` along the components and in all, with their noise; `eigenvalues` are these.
-        `diagnostics` has n_hat, the noisy number of bad units, the pilot, per round its radius, noise, weights and
-        offset, and what is known of all directions that were followed.
+        `diagnostics` has n_hat, the noisy number of bad units (None if n was declared), the pilot, per round its
+        radius, noise, weights and offset, the last clip of Sigma, and what is known of all directions followed.
 
     Formal guarantees
     -----------------
@@ -126,18 +129,19 @@ def tracked_pca(
         random_state=random_state,
         engine=engine,
     )
-    return on_units(units, check_k(k, units.d), center=center, oversampling=oversampling)
+    declared = Declared(n=n)
+    return on_units(units, check_k(k, units.d), center=center, n=declared.n, oversampling=oversampling)
 
 
-def on_units(units: Units, k: int, *, center: bool = False, oversampling: int = 5) -> Release:
+def on_units(
+    units: Units, k: int, *, center: bool = False, n: int | None = None, oversampling: int = 5
+) -> Release:
     """Run on units under a veil, with all of their budget."""
     m = min(k + oversampling, units.d)
-    for_mean = MEAN_SHARE if center else 0.0
-    shares = [COUNT_SHARE, for_mean, VARIANCES_SHARE]
+    shares = [COUNT_SHARE * (n is None), MEAN_SHARE * center, VARIANCES_SHARE]
     mu_count, mu_mean, mu_variances, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1
-    census = noisy_census(units.block(np.eye(units.d, 1)), mu=mu_count, veil=units.veil)
-    n_hat = max(1.0, census.good)
+    n_hat, bad = _count(units, n, mu_count)
     mean = None
     if center:
         mean = to_single(private_mean(units.vectors(), n_hat=n_hat, mu=mu_mean, veil=units.veil).mean)
@@ -151,8 +155,8 @@ def on_units(units: Units, k: int, *, center: bool = False, oversampling: int = 
     order = np.argsort(-variances.explained, kind="stable")
     if run.count_noise(run.first_share) > FEW:
         warnings.warn(run.too_few(), UserWarning, stacklevel=3)
-    if census.bad - 3 / mu_count > MANY_BAD * (n_hat + census.bad):
-        warnings.warn(_many_bad(n_hat, census.bad), UserWarning, stacklevel=3)
+    if bad is not None and bad - 3 / mu_count > MANY_BAD * (n_hat + bad):
+        warnings.warn(_many_bad(n_hat, bad), UserWarning, stacklevel=3)
     return Release(
         algorithm="tracked",
         components=components[order],
@@ -162,13 +166,22 @@ def on_units(units: Units, k: int, *, center: bool = False, oversampling: int = 
         ledger=units.veil.ledger,
         diagnostics={
             "n_hat": n_hat,
-            "bad_units": max(0.0, census.bad),
+            "bad_units": bad,
             "pilot": run.pilot,
             "rounds": tuple(run.rounds),
             "clip": None if run.sigma is None else run.sigma.quantile,
             "followed": _followed(state, order),
         },
     )
+
+
+def _count(units: Units, n: int | None, mu: float) -> tuple[float, float | None]:
+    """Step 1: the number of good units, and of bad ones where they were counted."""
+    if n is not None:
+        units.veil.ledger.declare(f"number of units, n = {n}", note="declared by the caller")
+        return float(n), None
+    census = noisy_census(units.block(np.eye(units.d, 1)), mu=mu, veil=units.veil)
+    return max(1.0, census.good), max(0.0, census.bad)
 
 
 def _followed(state: State, order: npt.NDArray[np.intp]) -> dict[str, tuple[float, ...]]:
