@@ -181,6 +181,30 @@ def test_columns_without_spread_keep_their_scale():
     assert np.all(np.isfinite(pca.components_))
 
 
+@pytest.mark.parametrize("scale", [None, "private", np.array([1.0, 2.0, 4.0])])
+def test_a_mean_is_found_around_the_middle_of_public_bounds(scale):
+    """Far from 0 it is found with less noise; everything is in the rows' own units."""
+    X = np.random.default_rng(0).normal(size=(3_000, 3)) * [1.0, 2.0, 4.0] + [1e6, -1e6, 1e6]
+    low, high = np.array([1e6 - 50, -1e6 - 50, 1e6 - 50]), np.array([1e6 + 50, -1e6 + 50, 1e6 + 50])
+    pca = DPPCA(2, scale=scale, bounds=(low, high)).fit(X)
+    np.testing.assert_allclose(pca.mean_, X.mean(axis=0), atol=2.0)
+    assert "column bounds" in {entry.what for entry in pca.ledger_.entries if entry.kind == "declared"}
+    without = np.mean([np.abs(DPPCA(2).fit(X).mean_ - X.mean(axis=0)).max() for _ in range(3)])
+    assert np.abs(pca.mean_ - X.mean(axis=0)).max() < without
+    assert pca.ledger_.epsilon(1e-6) <= 1.0 + 1e-9
+
+
+def test_bounds_that_make_no_sense_are_refused():
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    for bounds, said in (((1, 0), "low below high"), (5, "pair"), (([0, 1], [2, 3]), "3 finite numbers")):
+        with pytest.raises(InvalidInputError, match=said):
+            DPPCA(2, bounds=bounds).fit(X)
+    with pytest.raises(InvalidInputError, match="center=True"):
+        DPPCA(2, bounds=(0, 1), center=False).fit(X)
+    with pytest.raises(InvalidInputError, match="stream"):
+        DPPCA(2, bounds=(0, 1)).partial_fit(X)
+
+
 def test_a_public_number_of_units_is_declared_and_not_bought():
     for center in (True, False):
         pca = DPPCA(2, algorithm="dp-gauss-1", options={"n": 6000}, center=center).fit(rows())

@@ -58,6 +58,9 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     scale : None, "private" or array of shape (d,)
         What columns are divided by. "private": bought per column (8 %; the mean is then bought per column too).
         An array: public scales, declared in the ledger. Takes the place of a StandardScaler, which is not private.
+    bounds : pair (low, high), optional
+        Public bounds of the columns, numbers or one per column: a mean is then bought around their middle, which
+        costs less where that is nearer to it than 0 is. Nothing is clipped to them. Declared in the ledger.
     whiten : bool
         Whether `transform` divides by the root of the released variances.
     engine : "auto" or an engine
@@ -137,6 +140,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         relation: str = "add-remove",
         center: Any = True,
         scale: Any = None,
+        bounds: Any = None,
         whiten: bool = False,
         engine: str | LocalEngine = "auto",
         ledger: Ledger | None = None,
@@ -151,6 +155,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         self.relation = relation
         self.center = center
         self.scale = scale
+        self.bounds = bounds
         self.whiten = whiten
         self.engine = engine
         self.ledger = ledger
@@ -305,7 +310,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     def _take(self, release: Release, preparation: Preparation) -> None:
         scale, mean = preparation.scale, preparation.mean
         if release.mean is not None:
-            mean = release.mean if scale is None else release.mean * scale
+            mean = preparation.in_own_units(release.mean)
         n_hat = noisy_number(release, preparation.n_hat)
         self.__dict__.update(attributes(release, mean=mean, scale=scale, n_hat=n_hat))
 
@@ -325,6 +330,7 @@ def _preparation(settings: Settings, operator: Operator) -> Preparation:
     preparation = Preparation(
         mean=settings.declared_mean(d),
         scale=settings.declared_scale(d),
+        middle=settings.declared_middle(d),
         buy_mean=settings.buys_mean and not native,
         buy_scale=settings.buys_scale,
         n=settings.options.get("n"),

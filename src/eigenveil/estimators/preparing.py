@@ -1,7 +1,8 @@
 """What is bought, or declared, about columns before an algorithm starts: a mean and scales.
 
 Prepare({A_i}, mu):
-  0  rows are divided by scales and a mean is taken off them, where these are declared public
+  0  rows are divided by scales and a mean is taken off them, where these are declared public; if a mean is to be
+     bought and bounds of the columns are public, their middle is taken off, and the mean looked for around it
   1  n_hat <- n if declared public, else a noisy count                              # 1 % of mu^2
   2  if a mean is to be bought and the algorithm does not buy it: a private mean     # 8 %
   3  if scales are to be bought: per column, a private mean (if one is asked for), then the tracked mean of the
@@ -42,6 +43,8 @@ class Preparation:
     ----------
     mean, scale : array of shape (d,), optional
         Public ones.
+    middle : array of shape (d,), optional
+        The middle of public bounds of the columns.
     buy_mean, buy_scale : bool
         Whether to buy them.
     n : int, optional
@@ -73,6 +76,7 @@ class Preparation:
 
     mean: FloatArray | None = None
     scale: FloatArray | None = None
+    middle: FloatArray | None = None
     buy_mean: bool = False
     buy_scale: bool = False
     n: int | None = None
@@ -94,14 +98,16 @@ class Preparation:
 
     def _with_declared(self, units: Units) -> Units:
         """Step 0."""
-        for what, given in (("column scales", self.scale), ("mean", self.mean)):
+        declared = (("column scales", self.scale), ("mean", self.mean), ("column bounds", self.middle))
+        for what, given in declared:
             if given is not None:
                 units.veil.ledger.declare(what, note="declared by the caller")
         operator = units.operator
         if self.scale is not None:
             operator = rescaled(rows_of(units), self.scale)
-        if self.mean is not None:
-            operator = operator.shifted(self.mean if self.scale is None else self.mean / self.scale)
+        for taken_off in (self.mean, self.middle):
+            if taken_off is not None:
+                operator = operator.shifted(taken_off if self.scale is None else taken_off / self.scale)
         return replace(units, operator=operator)
 
     def _count(self, units: Units, mu: float) -> float:
@@ -113,8 +119,13 @@ class Preparation:
     def _centred(self, units: Units, mu: float) -> Units:
         """Step 2."""
         mean = self._mean(units, mu)
-        self.mean = mean if self.scale is None else mean * self.scale
+        self.mean = self.in_own_units(mean)
         return units.shifted(mean)
+
+    def in_own_units(self, found: FloatArray) -> FloatArray:
+        """A mean of the rows that the algorithm gets as one of the rows that came in."""
+        mean = found if self.scale is None else found * self.scale
+        return mean if self.middle is None else mean + self.middle
 
     def _by_column(self, units: Units, mu_mean: float, mu_scale: float) -> Units:
         """Step 3: a column's noise is in proportion to that column's own spread."""
@@ -129,7 +140,7 @@ class Preparation:
         self.scale = np.asarray(to_single(scale), dtype=np.float64)
         taken_off = to_single(mean / self.scale)
         if self.buy_mean:
-            self.mean = taken_off * self.scale
+            self.mean = self.in_own_units(taken_off)
         with_scale = replace(units, operator=rescaled(operator, self.scale))
         return with_scale.shifted(taken_off) if self.buy_mean else with_scale
 

@@ -105,6 +105,28 @@ def check_mean(mean: Any, d: int) -> FloatArray:
     return _numbers("center", mean, d, positive=False)
 
 
+def check_bounds(bounds: Any, d: int) -> FloatArray:
+    """The middle of public bounds (low, high), each a number or one per column, else explain.
+
+    Examples
+    --------
+    >>> check_bounds((0, [10, 4]), 2)
+    array([5., 2.])
+    """
+    if not (isinstance(bounds, tuple | list | np.ndarray) and len(bounds) == 2):
+        raise InvalidInputError(
+            f"bounds must be a pair (low, high), got {type(bounds).__name__}.",
+            hint="bounds=(0, 255), or a pair of arrays with one number per column.",
+        )
+    low, high = (
+        _numbers("bounds", np.broadcast_to(one, d) if np.ndim(one) == 0 else one, d, positive=False)
+        for one in bounds
+    )
+    if not np.all(low < high):
+        raise InvalidInputError("bounds must have low below high in every column.")
+    return np.asarray(to_single((low + high) / 2), dtype=np.float64)
+
+
 def _numbers(name: str, values: Any, d: int, *, positive: bool) -> FloatArray:
     wanted = f"{d} finite numbers{' above 0' if positive else ''}, one per column"
     array = np.asarray(values)

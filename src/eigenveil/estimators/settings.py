@@ -12,7 +12,7 @@ from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.algorithms import STREAM, Algorithm, check_options, find_algorithm
 from eigenveil.estimators.progress import Progress
-from eigenveil.estimators.rescaling import check_mean, check_scale
+from eigenveil.estimators.rescaling import check_bounds, check_mean, check_scale
 from eigenveil.privacy import Budget, Ledger, Relation
 
 
@@ -31,6 +31,7 @@ class Settings:
     relation: Relation
     center: Any
     scale: Any
+    bounds: Any
     options: dict[str, Any]
     ledger: Ledger | None
     random_state: int | None
@@ -54,6 +55,10 @@ class Settings:
     def declared_scale(self, d: int) -> Any:
         """The public scales, checked, or None."""
         return None if self.scale is None or self.buys_scale else check_scale(self.scale, d)
+
+    def declared_middle(self, d: int) -> Any:
+        """The middle of the public bounds of every column, checked, or None."""
+        return None if self.bounds is None else check_bounds(self.bounds, d)
 
     def arguments(self) -> dict[str, Any]:
         """What every algorithm of the house is called with."""
@@ -86,6 +91,7 @@ def read_settings(estimator: Any, *, stream: bool = False) -> Settings:
         relation=Relation(estimator.relation),
         center=_center(estimator.center),
         scale=_scale(estimator.scale),
+        bounds=_bounds(estimator.bounds, estimator.center),
         options=options,
         ledger=_of_type("ledger", estimator.ledger, Ledger),
         random_state=_seed(estimator.random_state),
@@ -109,6 +115,15 @@ def _number_of_components(k: Any) -> int:
 
 def _center(center: Any) -> Any:
     return bool(center) if isinstance(center, bool | np.bool_) else center
+
+
+def _bounds(bounds: Any, center: Any) -> Any:
+    if bounds is not None and not (isinstance(center, bool | np.bool_) and center):
+        raise InvalidInputError(
+            "bounds tell where to look for the mean, which center=True buys; here none is bought.",
+            hint="Leave bounds out, or pass center=True.",
+        )
+    return bounds
 
 
 def _scale(scale: Any) -> Any:
@@ -177,6 +192,10 @@ def _check_stream(settings: Settings) -> None:
         raise InvalidInputError(
             "a stream keeps a ledger of its own, in which batches are parallel; it cannot charge a shared one.",
             hint="Leave ledger=None, and read ledger_.",
+        )
+    if settings.bounds is not None:
+        raise InvalidInputError(
+            "a stream buys no mean, so bounds tell it nothing.", hint="Leave bounds out, or pass a public mean."
         )
     if settings.buys_scale:
         raise InvalidInputError(
