@@ -23,7 +23,7 @@ import pathlib
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from cells import Drawn, arena, decay, from_rows, gaussian, heavy_tails
@@ -32,6 +32,7 @@ from eigenveil import tracked_pca
 from eigenveil.engines import LocalEngine
 from eigenveil.mechanisms import Veil
 from eigenveil.mechanisms.units import Units
+from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace.release import Release
 from eigenveil.subspace.tracked_pca import VARIANCES_SHARE
@@ -122,7 +123,15 @@ def fit(job: tuple[int, int]) -> list[Fit]:
     assert release.variances is not None
     found = [_measured(release.variances, release, drawn, angles=True)]
     again = range(case.batch - 1)
-    return found + [_bought_again(release, case.draw(1000 * (seed + 1) + index)) for index in again]
+    return found + [_bought_again(release, _like(drawn, case.draw(1000 * (seed + 1) + index))) for index in again]
+
+
+def _like(first: Drawn, other: Drawn) -> Drawn:
+    """Another data set turned so that its covariance is that of the first: draws have directions of their own."""
+    turn = np.linalg.eigh(other.covariance)[1] @ np.linalg.eigh(first.covariance)[1].T
+    X = other.arrays["X"] @ turn
+    units = samples.people(X, other.arrays["ids"]) if "ids" in other.arrays else samples.rows(X)
+    return replace(other, units=units, covariance=first.covariance, arrays={**other.arrays, "X": X})
 
 
 def _bought_again(release: Release, drawn: Drawn) -> Fit:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from eigenveil.cli import demo, fit, inspect, plan, report, transform
+from eigenveil.cli import demo, fit, inspect, plan, report, reproduce, transform
 
 _HELP = """Private principal components from files: useful directions, with a guarantee for everyone in the data.
 
@@ -31,7 +31,7 @@ def _flowing(text: str | None) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-for room in (plan, fit, transform, inspect, report, demo):
+for room in (plan, fit, transform, inspect, report, demo, reproduce):
     name = room.__name__.rsplit(".", 1)[-1]
     app.command(name=name, help=_flowing(room.command.__doc__), epilog=room.EXAMPLES)(room.command)
 

@@ -1,0 +1,22 @@
+"""Utility against n, spiked data with the larger noise."""
+
+from eigenveil.experiments.figure import Figure
+from eigenveil.experiments.methods import EVERY
+from eigenveil.experiments.names import OJAS_PRINTED, POWER_PRINTED
+from eigenveil.experiments.setting import Setting
+
+FIGURE = Figure(
+    name="spiked-n-large-noise",
+    title="Spiked covariance, sigma = .025: more units",
+    where="fig:sigma-bigger (in fig:kdppca)",
+    says="k-DP-PCA is better than all baselines at every n.",
+    choice="n is not printed: 1,000 to 30,000, over which all curves but that of the literal form come down. "
+    "DP-Power-Method is shown at the printed scale as well.",
+    axis="n",
+    label="units n",
+    values=(1_000, 3_000, 10_000, 30_000),
+    quick=(500, 2_000),
+    base=Setting(sigma=0.025),
+    methods=(*EVERY, POWER_PRINTED),
+    only={OJAS_PRINTED: (1_000, 3_000, 10_000)},
+)

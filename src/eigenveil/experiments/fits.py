@@ -1,0 +1,150 @@
+"""The fits behind the curves: which function of eigenveil each is, and what it is handed.
+
+All are run under replace-one with n public: literal k-DP-PCA knows no other relation, and so all cost the same
+guarantee. Baselines and the paper's methods are handed true clips and spectra, as in the paper; k-DP-PCA with the
+tracked mean and tracked block iteration are handed nothing, and pay for what they need.
+
+A change in this file makes all results be run again; what is only said of a method stands in `methods`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from eigenveil.datasets import Dataset
+from eigenveil.engines import LocalEngine
+from eigenveil.experiments.names import (
+    GAUSS_1,
+    GAUSS_1_BOUGHT,
+    GAUSS_2,
+    GAUSS_2_PRINTED,
+    LITERAL,
+    OJAS,
+    OJAS_PRINTED,
+    PLAIN,
+    POWER,
+    POWER_PRINTED,
+    TRACKED,
+    TRACKED_MEAN,
+    TRACKED_MEAN_RATES,
+)
+from eigenveil.experiments.setting import Setting
+from eigenveil.operators import SpikedOperator
+from eigenveil.privacy import Budget, Ledger, Relation
+from eigenveil.subspace import (
+    Release,
+    dp_gauss_1,
+    dp_gauss_2,
+    dp_power_method,
+    k_dp_ojas,
+    k_dp_pca,
+    tracked_pca,
+)
+
+RELATION = Relation.REPLACE
+Fit = Callable[[Dataset, Setting, int], Release]
+"""From data, setting and seed to a release."""
+
+
+def _with(setting: Setting, seed: int) -> dict[str, Any]:
+    """What every method is told. One thread: trials run side by side."""
+    return {
+        "epsilon": setting.epsilon,
+        "delta": setting.delta,
+        "relation": RELATION,
+        "random_state": seed,
+        "engine": LocalEngine(1),
+    }
+
+
+def _plain(data: Dataset, setting: Setting, _: int) -> Release:
+    """The top eigenvectors of the mean of all A_i."""
+    rows = (np.asarray(chunk, dtype=np.float64) for chunk in data.samples.chunks())
+    mean = sum((block.T @ block for block in rows), np.zeros((setting.d, setting.d))) / setting.n
+    if isinstance(data.samples, SpikedOperator):
+        mean += (data.samples.directions * data.samples.eigenvalues) @ data.samples.directions.T
+    ledger = Ledger(Budget.from_mu(1.0), relation=RELATION)
+    ledger.mark_not_private("plain PCA")
+    top = np.linalg.eigh(mean)[1][:, ::-1][:, : setting.k].T
+    return Release(algorithm="PCA", components=np.ascontiguousarray(top), ledger=ledger)
+
+
+def _gauss_1(data: Dataset, setting: Setting, seed: int) -> Release:
+    return dp_gauss_1(data.samples, setting.k, beta=setting.beta, eigenvalues=False, **_with(setting, seed))
+
+
+def _gauss_1_bought(data: Dataset, setting: Setting, seed: int) -> Release:
+    return dp_gauss_1(data.samples, setting.k, eigenvalues=False, **_with(setting, seed))
+
+
+def _gauss_2(data: Dataset, setting: Setting, seed: int) -> Release:
+    return dp_gauss_2(data.samples, setting.k, beta=setting.beta, **_with(setting, seed))
+
+
+def _gauss_2_printed(data: Dataset, setting: Setting, seed: int) -> Release:
+    return dp_gauss_2(data.samples, setting.k, beta=setting.beta, not_private=True, **_with(setting, seed))
+
+
+def _power(data: Dataset, setting: Setting, seed: int) -> Release:
+    public: dict[str, Any] = {"beta": setting.beta, "spectrum": setting.spectrum, "eigenvalues": False}
+    return dp_power_method(data.samples, setting.k, **public, **_with(setting, seed))
+
+
+def _power_printed(data: Dataset, setting: Setting, seed: int) -> Release:
+    public: dict[str, Any] = {"beta": setting.beta, "spectrum": setting.spectrum, "eigenvalues": False}
+    scale: dict[str, Any] = {"scale": "printed", "alpha": setting.alpha}
+    return dp_power_method(data.samples, setting.k, **public, **scale, **_with(setting, seed))
+
+
+def _literal(data: Dataset, setting: Setting, seed: int) -> Release:
+    return k_dp_pca(
+        data.samples,
+        setting.k,
+        mean_estimator="privmean",
+        range_finder="privrange",
+        learning_rates=setting.rates(),
+        tau=setting.tau,
+        **_with(setting, seed),
+    )
+
+
+def _tracked_mean(data: Dataset, setting: Setting, seed: int) -> Release:
+    return k_dp_pca(data.samples, setting.k, **_with(setting, seed))
+
+
+def _tracked_mean_rates(data: Dataset, setting: Setting, seed: int) -> Release:
+    return k_dp_pca(data.samples, setting.k, learning_rates=setting.rates(), **_with(setting, seed))
+
+
+def _ojas(data: Dataset, setting: Setting, seed: int) -> Release:
+    public: dict[str, Any] = {"clip": setting.ojas_clip, "learning_rates": setting.ojas_rates()}
+    return k_dp_ojas(data.samples, setting.k, **public, **_with(setting, seed))
+
+
+def _ojas_printed(data: Dataset, setting: Setting, seed: int) -> Release:
+    public: dict[str, Any] = {"clip": setting.ojas_clip, "learning_rates": setting.ojas_rates()}
+    return k_dp_ojas(data.samples, setting.k, not_private=True, **public, **_with(setting, seed))
+
+
+def _tracked(data: Dataset, setting: Setting, seed: int) -> Release:
+    return tracked_pca(data.samples, setting.k, **_with(setting, seed))
+
+
+FITS: dict[str, Fit] = {
+    PLAIN: _plain,
+    GAUSS_1: _gauss_1,
+    GAUSS_1_BOUGHT: _gauss_1_bought,
+    GAUSS_2: _gauss_2,
+    POWER: _power,
+    POWER_PRINTED: _power_printed,
+    LITERAL: _literal,
+    TRACKED_MEAN: _tracked_mean,
+    TRACKED_MEAN_RATES: _tracked_mean_rates,
+    OJAS: _ojas,
+    TRACKED: _tracked,
+    OJAS_PRINTED: _ojas_printed,
+    GAUSS_2_PRINTED: _gauss_2_printed,
+}

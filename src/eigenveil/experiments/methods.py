@@ -1,0 +1,177 @@
+"""The curves: what they are called, what they are worth, and when they are run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eigenveil.experiments.fits import FITS, Fit
+from eigenveil.experiments.names import (
+    BOUND,
+    GAUSS_1,
+    GAUSS_1_BOUGHT,
+    GAUSS_2,
+    GAUSS_2_PRINTED,
+    LITERAL,
+    OJAS,
+    OJAS_PRINTED,
+    PLAIN,
+    POWER,
+    POWER_PRINTED,
+    TRACKED,
+    TRACKED_MEAN,
+    TRACKED_MEAN_RATES,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """One curve.
+
+    Parameters
+    ----------
+    name, label : str
+        In files and options; in pictures.
+    private : bool
+        Whether it would be private if it were not seeded.
+    what : str
+        How it is run, in a sentence.
+    has_rates : bool
+        Whether learning rates matter to it.
+    one_in : int
+        It is run in one of so many trials: slow methods, whose curves then rest on fewer.
+    """
+
+    name: str
+    label: str
+    private: bool
+    what: str
+    has_rates: bool = False
+    one_in: int = 1
+
+    @property
+    def fit(self) -> Fit | None:
+        """How it is run; None for a bound, which is computed and not run."""
+        return FITS.get(self.name)
+
+    def trials(self, asked: int) -> int:
+        """How many of the trials asked for it is run in; at least 2 of them.
+
+        Examples
+        --------
+        >>> slow = METHODS["k-dp-ojas-printed"]
+        >>> [slow.trials(asked) for asked in (1, 2, 50)], METHODS["gauss-1"].trials(50)
+        ([1, 2, 5], 50)
+        """
+        return 0 if self.fit is None else min(asked, max(2, asked // self.one_in))
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method(
+            name=PLAIN,
+            label="PCA, not private",
+            private=False,
+            what="eigenvectors of the mean of all units: the floor that the sample sets",
+        ),
+        Method(
+            name=GAUSS_1,
+            label="DP-Gauss-1",
+            private=True,
+            what="the paper's clip, exact noise",
+        ),
+        Method(
+            name=GAUSS_1_BOUGHT,
+            label="DP-Gauss-1, clip bought",
+            private=True,
+            what="handed nothing: a clip that holds three quarters of the units is bought",
+        ),
+        Method(
+            name=GAUSS_2,
+            label="DP-Gauss-2 (PTR)",
+            private=True,
+            what="the paper's clip, propose-test-release on the eigengap",
+        ),
+        Method(
+            name=POWER,
+            label="DP-Power-Method",
+            private=True,
+            what="the paper's clip beta, noise for beta^2; rounds from the true spectrum",
+        ),
+        Method(
+            name=POWER_PRINTED,
+            label="DP-Power-Method, printed scale",
+            private=True,
+            what="noise for alpha beta, as printed, which is private too",
+        ),
+        Method(
+            name=LITERAL,
+            label="k-DP-PCA as printed",
+            private=True,
+            what="PrivRange and PrivMean, B = sqrt(n), K = a = C1 = 1, the experiments' learning rates",
+            has_rates=True,
+        ),
+        Method(
+            name=TRACKED_MEAN,
+            label="k-DP-PCA, tracked mean",
+            private=True,
+            what="one radius search and a tracked centre in place of PrivRange and PrivMean; power steps",
+        ),
+        Method(
+            name=TRACKED_MEAN_RATES,
+            label="k-DP-PCA, tracked mean, rates",
+            private=True,
+            what="the same with the experiments' learning rates in place of power steps",
+            has_rates=True,
+        ),
+        Method(
+            name=OJAS,
+            label="k-DP-Ojas, valid noise",
+            private=True,
+            what="disjoint batches, clip lambda_1, rates 1/(1 + j)",
+            has_rates=True,
+        ),
+        Method(
+            name=TRACKED,
+            label="tracked block (ours)",
+            private=True,
+            what="`tracked_pca`, handed nothing",
+        ),
+        Method(
+            name=OJAS_PRINTED,
+            label="k-DP-Ojas, printed noise: NOT PRIVATE",
+            private=False,
+            what="one unit a step, noise multiplier as printed with C' = 1, clip lambda_1, rates 1/(1 + j); in "
+            "one of ten trials, as it is slow",
+            has_rates=True,
+            one_in=10,
+        ),
+        Method(
+            name=GAUSS_2_PRINTED,
+            label="DP-Gauss-2 as printed: NOT PRIVATE",
+            private=False,
+            what="noise on the gap without beta, drawn again where the gap is not positive",
+        ),
+        Method(
+            name=BOUND,
+            label="paper's lower bound (rate)",
+            private=False,
+            what="corollary-lower-bound-spiked-cov for Gaussian rows, its unknown constant taken as 1",
+        ),
+    )
+}
+
+EVERY = (
+    PLAIN,
+    GAUSS_1,
+    GAUSS_2,
+    POWER,
+    LITERAL,
+    TRACKED_MEAN,
+    OJAS,
+    TRACKED,
+    OJAS_PRINTED,
+    GAUSS_2_PRINTED,
+    BOUND,
+)
+"""The curves that a figure has unless it says otherwise."""

@@ -1,0 +1,166 @@
+"""Results are kept, shared and made again to the last digit; pictures and tables say how they were made."""
+
+import hashlib
+import json
+import multiprocessing
+from dataclasses import replace
+
+import pytest
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.experiments import FIGURES, METHODS, Run, names, reproduce, runner
+from eigenveil.experiments.cache import NAME, Cache
+from eigenveil.experiments.fingerprint import fingerprint
+from eigenveil.experiments.table import read_table
+
+from .conftest import RUN, small
+
+TINY = replace(
+    FIGURES["spiked-n-large-noise"], quick=(100, 200), quick_base={"d": 6}, methods=(names.PLAIN, names.GAUSS_1)
+)
+
+
+def counted(monkeypatch):
+    """The keys of fits that are run from here on."""
+    seen = []
+    job = runner.run_job
+
+    def run_job(one):
+        seen.extend(fit.key(one.trial, one.seed) for fit in one.fits)
+        return job(one)
+
+    monkeypatch.setattr(runner, "run_job", run_job)
+    return seen
+
+
+def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
+    """Half of the lines, the last of them torn: only what is not there is run, and the tables are the same."""
+    whole = reproduce([TINY], RUN, out=tmp_path / "whole", cache=tmp_path / "one")
+    lines = (tmp_path / "one" / NAME).read_bytes().splitlines(keepends=True)
+    assert len(lines) == 8
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / NAME).write_bytes(b"".join(lines[:4]) + lines[4][:20])
+    seen = counted(monkeypatch)
+    half = reproduce([TINY], RUN, out=tmp_path / "half", cache=tmp_path / "two")
+    kept = {json.loads(line)["key"] for line in lines}
+    assert set(seen) == kept - {json.loads(line)["key"] for line in lines[:4]}
+    assert len(seen) == 4
+    assert _texts(whole) == _texts(half)
+    again = Cache(tmp_path / "two")
+    assert all(key in again for key in kept)
+
+
+def test_a_stop_in_the_middle_loses_nothing(tmp_path, monkeypatch):
+    def stop(done, *_):
+        if done >= 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        reproduce([TINY], RUN, out=tmp_path, cache=tmp_path / "cache", heard=stop)
+    assert len((tmp_path / "cache" / NAME).read_bytes().splitlines()) == 4
+    seen = counted(monkeypatch)
+    reproduce([TINY], RUN, out=tmp_path, cache=tmp_path / "cache")
+    assert len(seen) == 4
+
+
+def test_nothing_is_run_twice(made, tmp_path, monkeypatch):
+    """Nor for another figure that has the same cells."""
+    seen = counted(monkeypatch)
+    shared = [small(FIGURES[name]) for name in ("spiked-n-large-noise", "ojas-spiked")]
+    reproduce(shared, RUN, out=tmp_path, cache=made.cache)
+    assert not seen
+    ours, theirs = (read_table(figure, tmp_path / f"{figure.name}.csv") for figure in shared)
+    assert repr(tuple(row for row in ours.rows if row.method != names.POWER_PRINTED)) == repr(theirs.rows)
+
+
+def test_the_same_seed_gives_the_same_files(tmp_path):
+    first, again = (
+        reproduce([TINY], RUN, out=tmp_path / name, cache=tmp_path / f"cache {name}") for name in ("a", "b")
+    )
+    assert _texts(first) == _texts(again)
+    other = reproduce([TINY], replace(RUN, seed=1), out=tmp_path / "c", cache=tmp_path / "cache a")
+    ours, theirs = (read_table(TINY, made[TINY.name][0]) for made in (first, other))
+    assert all(a.mean != b.mean for a, b in zip(ours.rows, theirs.rows, strict=True))
+
+
+def test_more_trials_keep_those_there_are(tmp_path, monkeypatch):
+    reproduce([TINY], RUN, out=tmp_path, cache=tmp_path / "cache")
+    seen = counted(monkeypatch)
+    reproduce([TINY], replace(RUN, trials=3), out=tmp_path, cache=tmp_path / "cache")
+    assert len(seen) == 4
+
+
+def test_what_decides_on_a_result_is_in_its_key(monkeypatch):
+    cell = next(iter(TINY.cells(quick=True)))
+    fit = runner.Fit(cell.method, cell.setting)
+    keys = {
+        fit.key(0, 0),
+        fit.key(1, 0),
+        fit.key(0, 1),
+        runner.Fit(names.GAUSS_1, cell.setting).key(0, 0),
+        *(
+            runner.Fit(cell.method, replace(cell.setting, **{name: value})).key(0, 0)
+            for name, value in {"n": 101, "sigma": 0.5, "gap": 4.0, "epsilon": 2.0, "model": "gaussian"}.items()
+        ),
+    }
+    monkeypatch.setattr(runner, "fingerprint", lambda: "other code")
+    keys.add(fit.key(0, 0))
+    assert len(keys) == 10
+    assert len(fingerprint()) == 16
+
+
+def test_processes_give_what_one_gives(tmp_path):
+    assert multiprocessing.get_start_method(allow_none=True) != "spawn"  # the runner asks for it itself
+    alone = reproduce([TINY], RUN, out=tmp_path / "a", cache=tmp_path / "one")
+    beside = reproduce([TINY], RUN, out=tmp_path / "b", cache=tmp_path / "two", workers=2)
+    assert alone[TINY.name][0].read_text() == beside[TINY.name][0].read_text()
+
+
+def test_tables_and_pictures_say_how_they_were_made(made):
+    for name, figure in FIGURES.items():
+        command = f"eigenveil reproduce {name} --trials 2 --seed 0 --quick"
+        text = (made.out / f"{name}.csv").read_text(encoding="utf-8")
+        assert text.startswith(f"# made by: {command}\n")
+        assert figure.choice in text
+        assert "seeded" in text
+        assert "relation: replace" in text
+        svg = (made.out / f"{name}.svg").read_text(encoding="utf-8")
+        described = svg[: svg.index("</metadata>")]
+        assert command in described
+        assert command in svg[len(described) :]
+        assert "experiments only" in svg
+        assert command.encode() in (made.out / f"{name}.png").read_bytes()
+
+
+def test_curves_are_told_apart_without_colour():
+    from eigenveil.experiments.drawing import STYLES
+
+    assert set(STYLES) == set(METHODS)
+    for figure in FIGURES.values():
+        looks = [(STYLES[name].mark, STYLES[name].dash) for name in figure.methods]
+        thick = [(STYLES[name].mark, STYLES[name].dash, STYLES[name].width) for name in figure.methods]
+        assert len(set(thick)) == len(thick)
+        assert len(set(looks)) >= len(looks) - 1
+    for name, method in METHODS.items():
+        printed = not method.private and name not in (names.PLAIN, names.BOUND)
+        assert (STYLES[name].dash == "--") == printed
+        assert ("NOT PRIVATE" in method.label) == printed
+
+
+def test_one_trial_is_enough_for_a_picture(tmp_path):
+    made = reproduce([TINY], replace(RUN, trials=1), out=tmp_path, cache=tmp_path / "cache")
+    assert all(path.stat().st_size for path in made[TINY.name])
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InvalidInputError, match="Hint: Run: eigenveil reproduce"):
+        read_table(TINY, tmp_path / "x.csv")
+
+
+def test_the_command_is_that_of_the_run():
+    assert Run().command("spiked-d") == "eigenveil reproduce spiked-d --trials 50 --seed 0"
+
+
+def _texts(made):
+    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in made[TINY.name]]
