@@ -40,7 +40,7 @@ from eigenveil.subspace.uncertainty import component_angles, variance_errors
 from eigenveil.subspace.variances import Variances, buy_variances
 
 FloatArray = np.typing.NDArray[np.float64]
-FITS, ROWS_BATCH, PEOPLE_BATCH = 300, 4, 75
+FITS, ROWS_BATCH, PEOPLE_BATCH = 200, 4, 50
 BUDGET = Budget.from_epsilon_delta(1.0, 1e-6)
 
 

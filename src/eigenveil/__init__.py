@@ -21,9 +21,11 @@ from eigenveil.subspace import (
 )
 
 if TYPE_CHECKING:
+    from eigenveil import plots
     from eigenveil.estimators import DPPCA
     from eigenveil.persistence import load, save
     from eigenveil.planner import plan
+    from eigenveil.report import write_report
 
 __version__ = version("eigenveil")
 __all__ = [
@@ -44,21 +46,31 @@ __all__ = [
     "metrics",
     "oja",
     "plan",
+    "plots",
     "samples",
     "save",
     "schedules",
     "theory",
     "tracked_pca",
+    "write_report",
 ]
 
 
-_LATER = {"DPPCA": "estimators", "load": "persistence", "plan": "planner", "save": "persistence"}
-"""Names and their rooms that are loaded when first asked for: scikit-learn takes its time to import."""
+_LATER = {
+    "DPPCA": "estimators",
+    "load": "persistence",
+    "plan": "planner",
+    "plots": "plots",
+    "save": "persistence",
+    "write_report": "report",
+}
+"""Names and their rooms, loaded when first asked for: scikit-learn and matplotlib take their time to import."""
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
-        return getattr(import_module(f"eigenveil.{_LATER[name]}"), name)
+        room = import_module(f"eigenveil.{_LATER[name]}")
+        return room if _LATER[name] == name else getattr(room, name)
     raise AttributeError(f"module 'eigenveil' has no attribute {name!r}")
 
 

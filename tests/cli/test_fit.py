@@ -102,13 +102,184 @@ def test_plan_only_reads_no_value(eigenveil, folder, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["destroyed.parquet"]
 
 
+def test_plan_only_reads_no_value_of_an_npz(eigenveil, tmp_path):
+    path = tmp_path / "rows.npz"
+    np.savez(path, np.random.default_rng(0).normal(size=(20_000, 3)))
+    whole = path.read_bytes()
+    end = whole.index(b"PK\x01\x02")
+    path.write_bytes(whole[:20_000] + bytes(end - 20_000) + whole[end:])
+    with pytest.raises(Exception, match="CRC"):
+        np.load(path)["arr_0"]
+    answer = eigenveil("fit", path, "-k", 2, "--plan-only", "--json")
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["n_columns"] == 3
+    book = tmp_path / "budget.json"
+    failed = eigenveil("fit", path, "-k", 2, "--json", "--ledger", book)
+    assert (failed.code, failed.out) == (1, "")
+    assert "could not read" in failed.err
+    assert not book.exists(), "found out before anything is spent"
+
+
 @pytest.mark.slow
 def test_damaged_values_are_a_failure_and_leave_nothing(eigenveil, folder, tmp_path):
     path = destroyed(folder, tmp_path)
-    answer = eigenveil("fit", path, "--columns", "age,income", "--out", tmp_path / "model")
+    book = tmp_path / "budget.json"
+    answer = eigenveil("fit", path, "--columns", "age,income", "--out", tmp_path / "model", "--ledger", book)
     assert answer.code == 1
     assert "could not read" in answer.err
     assert [file.name for file in tmp_path.iterdir()] == ["destroyed.parquet"]
+
+
+# -- maps of scores ------------------------------------------------------------------------------
+
+
+def test_a_map_of_scores_is_paid_on_the_ledger_of_the_fit(eigenveil, folder, tmp_path):
+    book = tmp_path / "budget.json"
+    answer = eigenveil(
+        "fit", folder / "people.parquet", "-k", 2, "--units", "person_id", "--score-map", 0.5, "--score-bins", 6,
+        "--out", tmp_path / "model", "--report", tmp_path / "report.html", "--json", "--ledger", book,
+    )  # fmt: skip
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    counts = np.array(told["score_map"]["counts"])
+    assert counts.shape == (6, 6)
+    assert abs(counts.sum() - 5000) < 500, "people, not rows"
+    assert told["score_map"]["components"] == [1, 2]
+    ledger = Ledger.from_json(book.read_text())
+    assert ledger.entries[-1].what == "histogram of scores, components 1 and 2"
+    assert 1.0 < ledger.epsilon(1e-6) < 1.5, "together less than the sum"
+    assert ledger.remaining_mu < 1e-4, "by default a new file holds just this"
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "score on component 2" in page
+    assert f"ε = {ledger.epsilon(1e-6):.4g}" in page
+    again = eigenveil("report", tmp_path / "model", "--out", tmp_path / "again.html")
+    assert again.code == 0, again.err
+    assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
+    plain = json.loads(eigenveil("inspect", tmp_path / "model", "--json").out)
+    assert plain["score_map"] == told["score_map"]
+    for text in (answer.out, answer.err, page, (tmp_path / "model" / "score-map.json").read_text()):
+        assert "81.2345" not in text
+        assert CANARY_ID not in text
+
+
+@pytest.mark.slow
+def test_a_map_that_does_not_fit_is_refused_before_the_fit(eigenveil, folder, tmp_path):
+    book = tmp_path / "budget.json"
+    fit = ("fit", folder / "rows.parquet", "--json", "--ledger", book, "--cap-epsilon", 1, "--score-map", 0.5)
+    for more in ([], ["--plan-only"]):
+        answer = eigenveil(*fit, *more)
+        assert answer.code == 3
+        assert "Nothing was drawn" in answer.err
+        assert not book.exists()
+    answer = eigenveil(*fit, "--epsilon", 0.5, "--plan-only")
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["score_map_epsilon"] == 0.5
+
+
+def test_a_map_for_each_public_group(eigenveil, folder, tmp_path):
+    table = pq.read_table(folder / "people.parquet")
+    half = ["north" if row % 4 == 0 else "south" for row in range(len(table))]
+    pq.write_table(table.append_column("site", [half]), tmp_path / "sites.parquet")
+    fit = (
+        "fit", tmp_path / "sites.parquet", "--units", "person_id", "--columns", "age,income,x*", "--json",
+        "--algorithm", "dp-gauss-1", "--score-map", 2, "--report", tmp_path / "report.html",
+    )  # fmt: skip
+    answer = eigenveil(*fit, "--score-groups", "site=south,north,moon")
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    assert told["score_map"]["labels"] == ["south", "north", "moon"]
+    sizes = np.sum(told["score_map"]["counts"], axis=(1, 2)) + told["score_map"]["outside"]
+    assert sizes == pytest.approx([3750, 1250, 0], abs=300), "people count once, in parts"
+    assert "Map of north" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "the list of groups" in [entry["what"] for entry in told["ledger"]["entries"]]
+    wrong = eigenveil(*fit, "--force", "--score-groups", "sight=south,north", "--ledger", tmp_path / "budget.json")
+    assert wrong.code == 1
+    assert "'sight'" in wrong.err
+    assert not (tmp_path / "budget.json").exists(), "nothing was spent"
+
+
+@pytest.mark.slow
+def test_a_new_model_takes_an_old_map_away(eigenveil, folder, tmp_path):
+    fit = ("fit", folder / "rows.parquet", "--out", tmp_path / "model", "--algorithm", "dp-gauss-1")
+    assert eigenveil(*fit, "--score-map", 0.5).code == 0
+    assert (tmp_path / "model" / "score-map.json").exists()
+    assert eigenveil(*fit, "--force").code == 0
+    assert not (tmp_path / "model" / "score-map.json").exists()
+
+
+# -- ledger files --------------------------------------------------------------------------------
+
+
+def test_dp_gauss_2_sets_its_part_aside_in_a_new_ledger(eigenveil, folder, tmp_path):
+    book = tmp_path / "budget.json"
+    fit = ("fit", folder / "rows.parquet", "-k", 1, "--json", "--ledger", book, "--algorithm", "dp-gauss-2")
+    first = eigenveil(*fit, "--cap-epsilon", 3)
+    assert first.code == 0, first.err
+    ledger = Ledger.from_json(book.read_text())
+    assert ledger.budget.epsilon(1e-6) == pytest.approx(3, rel=1e-6)
+    assert (ledger.budget.epsilon_aside, ledger.budget.delta_aside) == (0.25, 5e-7)
+    assert 0.9 < ledger.epsilon(1e-6) <= 1.0
+    again = eigenveil(*fit, "--cap-epsilon", 3)
+    assert (again.code, again.out) == (3, "")
+    assert "Begin a new ledger file with this fit" in again.err
+    assert book.read_text() == ledger.to_json() + "\n"
+
+
+@pytest.mark.slow
+def test_dp_gauss_2_on_a_ledger_without_its_part_says_what_to_do(eigenveil, folder, tmp_path):
+    book = tmp_path / "budget.json"
+    fit = ("fit", folder / "rows.parquet", "--json", "--ledger", book, "--epsilon", 0.5)
+    assert eigenveil(*fit, "--cap-epsilon", 3).code == 0
+    for more in ([], ["--plan-only"]):
+        answer = eigenveil(*fit, "--algorithm", "dp-gauss-2", *more)
+        assert answer.code == 3
+        assert "(0.125, 5e-07)" in answer.err
+        assert "dp-gauss-1, which need none" in answer.err
+
+
+def test_a_seed_is_refused_on_a_private_ledger(eigenveil, folder, tmp_path):
+    book = tmp_path / "budget.json"
+    fit = (
+        "fit",
+        folder / "rows.parquet",
+        "--json",
+        "--ledger",
+        book,
+        "--epsilon",
+        0.5,
+        "--algorithm",
+        "dp-gauss-1",
+    )
+    assert eigenveil(*fit, "--cap-epsilon", 3).code == 0
+    before = book.read_text()
+    answer = eigenveil(*fit, "--seed", 3)
+    assert (answer.code, answer.out) == (2, "")
+    assert "a ledger file of their own" in answer.err.replace("\n", " ")
+    assert book.read_text() == before
+
+
+@pytest.mark.slow
+def test_seeded_trials_have_ledgers_of_their_own(eigenveil, folder, tmp_path):
+    book = tmp_path / "trials.json"
+    fit = (
+        "fit",
+        folder / "rows.parquet",
+        "--json",
+        "--ledger",
+        book,
+        "--epsilon",
+        0.5,
+        "--algorithm",
+        "dp-gauss-1",
+    )
+    for more in (["--cap-epsilon", 3], []):
+        answer = eigenveil(*fit, "--seed", 3, *more)
+        assert answer.code == 0, answer.err
+    assert not Ledger.from_json(book.read_text()).private
+    unseeded = eigenveil(*fit)
+    assert unseeded.code == 0
+    assert "so the model will too" in unseeded.err
+    assert json.loads(unseeded.out)["private"] is False
 
 
 def test_an_interrupted_fit_owns_up(folder, tmp_path):
@@ -165,6 +336,11 @@ def test_bad_flags_are_usage_errors(eigenveil, folder):
         (["--delta", "2", "--json"], "delta"),
         (["--scale", "wide", "--json"], "public number per column"),
         (["--cap-epsilon", "2", "--json"], "--ledger"),
+        (["--score-map", "0", "--json"], "epsilon"),
+        (["--score-map", "1", "-k", "1", "--json"], "-k 2"),
+        (["--score-map", "1", "--algorithm", "k-dp-pca", "--json"], "releases none"),
+        (["--score-groups", "site=a,b", "--json"], "--score-map too"),
+        (["--score-map", "1", "--score-groups", "site", "--json"], "site=north,south"),
         (["--no-such-flag"], "no-such-flag"),
         ([], "would go nowhere"),
     ],
@@ -274,3 +450,6 @@ def test_progress_on_a_terminal(folder, tmp_path):
     assert json.loads(told)["private"] is True
     assert b"rows/s" in seen
     assert b"of the budget" in seen
+    assert b"round 1 (pilot)" in seen or b"Sigma" in seen
+    assert b"of at most" in seen
+    assert b" left" in seen

@@ -4,10 +4,10 @@ import json
 
 
 def test_what_to_expect(eigenveil):
-    answer = eigenveil("plan", "-n", "20000", "-d", "20", "-k", "2", "--epsilon", "1", "--epsilon", "2", "--json")
+    answer = eigenveil("plan", "-n", "20000", "-d", "20", "-k", "2", "--epsilon", ".1", "--epsilon", "2", "--json")
     assert answer.code == 0
     rows = json.loads(answer.out)["rows"]
-    assert [row["epsilon"] for row in rows] == [1.0, 2.0]
+    assert [row["epsilon"] for row in rows] == [0.1, 2.0]
     assert rows[0]["energy"] < rows[1]["energy"]
 
 

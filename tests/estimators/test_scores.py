@@ -38,7 +38,7 @@ def pca():
 def counted(model, X, picture):
     i, j = picture.components
     scores = model.transform(X)
-    return np.histogram2d(scores[:, i], scores[:, j], bins=picture.edges)[0]
+    return np.histogram2d(scores[:, i - 1], scores[:, j - 1], bins=picture.edges)[0]
 
 
 def _kinds(X, folder):
@@ -85,7 +85,7 @@ def test_it_counts_scores_of_whatever_fit_takes(kind, tmp_path):
 def test_it_follows_whitening_scales_and_mean(options):
     X = rows()
     model = DPPCA(2, algorithm="dp-gauss-1", epsilon=20.0, **options).fit(X)
-    picture = model.private_scores(X, **EXACT, components=(1, 0))
+    picture = model.private_scores(X, **EXACT, components=(2, 1))
     np.testing.assert_allclose(picture.counts, counted(model, X, picture), atol=1.5)
     assert picture.counts.sum() > 0.9 * len(X)
     if "whiten" in options:
@@ -94,7 +94,7 @@ def test_it_follows_whitening_scales_and_mean(options):
 
 @beyond
 def test_bounds_come_from_releases_or_the_caller(pca):
-    picture = pca.private_scores(rows(), **EXACT, components=(0, 2))
+    picture = pca.private_scores(rows(), **EXACT, components=(1, 3))
     for edges, j in zip(picture.edges, (0, 2), strict=True):
         assert edges[-1] == -edges[0] == pytest.approx(3.5 * np.sqrt(pca.explained_variance_[j]))
     assert not any("bounds" in entry.what for entry in picture.ledger.entries)
@@ -152,6 +152,41 @@ def test_groups(kind, tmp_path):
     assert len([entry for entry in picture.ledger.entries if entry.kind == "gaussian"]) == 1
 
 
+@beyond
+@pytest.mark.parametrize("people", [False, True])
+@pytest.mark.parametrize("ending", ["parquet", "feather", "csv"])
+def test_groups_by_a_column_of_files(tmp_path, ending, people):
+    table = frame().assign(site=lambda f: np.where(f.a > 0, 1, 2), age=7)
+    table.loc[:49, "site"] = 3
+    path = tmp_path / f"t.{ending}"
+    {"parquet": table.to_parquet, "feather": table.to_feather}.get(
+        ending, lambda to: table.to_csv(to, index=False)
+    )(path)
+    units = "who" if people else None
+    data = table[[*NAMES, "who"]] if people else table[NAMES]
+    model = DPPCA(2, algorithm="dp-gauss-1", epsilon=20.0).fit(data, units=units)
+    labels = [2, 1, "nobody's"]
+    picture = model.private_scores(str(path), **EXACT, groups="site", labels=labels, bins=5)
+    same = model.private_scores(data, **EXACT, groups=table.site, labels=labels, bins=5)
+    assert picture.labels == tuple(labels)
+    np.testing.assert_allclose(picture.counts, same.counts, atol=2.5)
+    assert picture.counts.sum() > (800 if people else 3800)
+    assert any(entry.what == "the list of groups" for entry in picture.ledger.entries)
+
+
+def test_groups_by_a_column_that_is_not_one_of_labels(tmp_path, pca):
+    frame().to_parquet(tmp_path / "t.parquet")
+    np.save(tmp_path / "t.npy", rows())
+    model = DPPCA(2, algorithm="dp-gauss-1").fit(frame()[NAMES])
+    for path, column, match in (("t.parquet", "a", "column of labels"), ("t.parquet", "sight", "sight")):
+        with pytest.raises(InvalidInputError, match=match):
+            model.private_scores(str(tmp_path / path), epsilon=1.0, groups=column, labels=["x"])
+    with pytest.raises(InvalidInputError, match="files with named columns"):
+        model.private_scores(str(tmp_path / "t.npy"), epsilon=1.0, groups="who", labels=["x"])
+    with pytest.raises(InvalidInputError, match="cannot be found in files"):
+        pca.private_scores(str(tmp_path / "t.parquet"), epsilon=1.0, groups="who", labels=["x"])
+
+
 def test_it_costs_what_was_asked_and_nothing_of_the_fit(pca):
     before = pca.ledger_.to_json()
     picture = pca.private_scores(rows(), epsilon=0.5, delta=1e-7)
@@ -177,6 +212,23 @@ def test_a_shared_ledger_adds_up_and_refuses_before_drawing(pca, monkeypatch):
     assert len(ledger.entries) == entries
     with pytest.raises(InvalidInputError, match="counts under"):
         pca.private_scores(rows(), epsilon=0.1, ledger=ledger, relation="replace")
+
+
+def test_components_are_counted_from_1_wherever_they_are_named(pca):
+    picture = pca.private_scores(rows(), epsilon=0.5, components=(1, 3))
+    assert picture.components == (1, 3)
+    assert picture.ledger.entries[-1].what == "histogram of scores, components 1 and 3"
+    assert "of components 1 and 3:" in repr(picture)
+
+
+def test_on_the_ledger_of_the_fit_the_model_is_paid_for_and_not_declared(pca):
+    words = "the model whose components are the axes"
+    ledger = Ledger(Budget.from_epsilon_delta(25.0, 1e-6))
+    both = DPPCA(2, algorithm="dp-gauss-1", epsilon=1.0, ledger=ledger).fit(rows())
+    both.private_scores(rows(), epsilon=0.5, ledger=ledger)
+    assert words not in [entry.what for entry in ledger.entries]
+    pca.private_scores(rows(), epsilon=0.5, ledger=ledger)
+    assert words in [entry.what for entry in ledger.entries]
 
 
 def test_not_private_is_said():
@@ -217,9 +269,10 @@ def test_nearest_histogram(given, wanted):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"components": (0, 0)}, "two different"),
-        ({"components": (0, 3)}, "from 0 to 2"),
-        ({"components": (0,)}, "two different"),
+        ({"components": (1, 1)}, "two different"),
+        ({"components": (0, 1)}, "from 1 to 3"),
+        ({"components": (1, 4)}, "from 1 to 3"),
+        ({"components": (1,)}, "two different"),
         ({"bins": 0}, "bins"),
         ({"bins": (3, 4, 5)}, "bins"),
         ({"bins": 2.5}, "bins"),

@@ -11,17 +11,23 @@ import eigenveil as ev
 from eigenveil import DPPCA, tracked_pca
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
+from eigenveil.estimators.uncertainty import cumulative_interval
 from eigenveil.mechanisms import Veil
 from eigenveil.mechanisms.units import Units
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace import uncertainty
-from eigenveil.subspace.uncertainty import component_angles, variance_errors
+from eigenveil.subspace.uncertainty import VarianceErrors, component_angles, variance_errors
 from eigenveil.subspace.variances import Variances, buy_variances
 
 MU = Budget.from_epsilon_delta(1.0, 1e-6).mu * math.sqrt(0.02)
 SPECTRUM = np.array([9.0, 5.0, 2.0, 1.0, 1.0, 1.0])
-NAMES = ("explained_variance_interval", "explained_variance_ratio_interval", "total_variance_interval")
+NAMES = (
+    "explained_variance_interval",
+    "explained_variance_ratio_interval",
+    "cumulative_variance_ratio_interval",
+    "total_variance_interval",
+)
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +73,7 @@ def test_one_fit_is_near_the_truth(pca):
     truth = np.sum(pca.components_**2 * SPECTRUM, axis=1)
     assert np.all(holds(pca.explained_variance_interval(level=0.9999), truth))
     assert np.all(holds(pca.explained_variance_ratio_interval(level=0.9999), truth / 19))
+    assert np.all(holds(pca.cumulative_variance_ratio_interval(level=0.9999), np.cumsum(truth) / 19))
     assert np.all(holds(pca.total_variance_interval(level=0.9999), 19))
     turned = np.degrees(np.arccos(np.abs(pca.components_).max(axis=1)))
     assert np.all(turned < pca.component_angles(level=0.9999))
@@ -112,6 +119,23 @@ def test_not_fitted_and_without_variances_say_so(name):
     stream = DPPCA(2, center=False, options={"batch_size": 1000}).partial_fit(X)
     with pytest.raises(AttributeError, match=f"DPPCA has no {name}: a stream "):
         getattr(stream, name)()
+
+
+def test_errors_of_shares_together_are_those_of_a_simulation():
+    found = VarianceErrors(
+        explained=np.array([30.0, 10.0]), errors=np.array([0.7, 0.4]), rest=20.0, rest_error=1.5, freedom=1.0
+    )
+    rng = np.random.default_rng(0)
+    values = found.explained + found.errors * rng.normal(size=(40_000, 2))
+    rest = found.rest + found.rest_error * rng.normal(size=40_000)
+    drawn = np.cumsum(values, axis=1) / (values.sum(axis=1) + rest)[:, None]
+    low, high = cumulative_interval(found, 0.95).T
+    np.testing.assert_allclose((high + low) / 2, np.cumsum(found.explained) / 60)
+    np.testing.assert_allclose((high - low) / 2 / 1.95996, drawn.std(axis=0), rtol=0.03)
+    first = cumulative_interval(found, 0.95)[0]
+    np.testing.assert_allclose(first, found.ratio_interval(0.95)[0], err_msg="the first alone")
+    nothing = VarianceErrors(explained=np.zeros(2), errors=np.ones(2), rest=0.0, rest_error=1.0, freedom=1.0)
+    assert cumulative_interval(nothing, 0.95).tolist() == [[0, 1], [0, 1]]
 
 
 def test_all_components_have_no_rest():

@@ -17,8 +17,8 @@ from eigenveil.plots import (
     ScoreMapDisplay,
     ScreeDisplay,
 )
-from eigenveil.plots.cumulative import noise_of_shares
 from eigenveil.privacy import Budget, Ledger
+from eigenveil.subspace.uncertainty import variance_errors
 from eigenveil.subspace.variances import Variances
 
 mpl.use("Agg")
@@ -53,9 +53,20 @@ def with_variances(pca, **changes):
         release_=SimpleNamespace(variances=variances),
         explained_variance_=variances.explained,
         explained_variance_ratio_=variances.ratios,
+        explained_variance_interval=lambda level: _asked(level, [[26.0, 31.0], [7.0, 12.0], [0.0, 3.0]]),
+        cumulative_variance_ratio_interval=lambda level: _asked(level, [[0.6, 0.7], [0.85, 0.97], [0.93, 1.0]]),
         ledger_=pca.ledger_,
         epsilon=pca.epsilon,
     )
+
+
+def _asked(level, ends):
+    assert level == 0.95
+    return np.array(ends)
+
+
+def intervals_drawn(ax):
+    return [segment[:, 1].tolist() for segment in ax.collections[0].get_segments()]
 
 
 def test_scree_draws_the_released_variances(pca, ax):
@@ -68,15 +79,34 @@ def test_scree_draws_the_released_variances(pca, ax):
     assert ax.get_ylabel()
 
 
-def test_scree_intervals_are_two_sided_and_not_below_0(pca, ax):
-    display = ScreeDisplay.from_estimator(with_variances(pca, noise=2.0))
-    assert display.high == pytest.approx([25 + 3.92, 9 + 3.92, 1 + 3.92])
-    assert display.low == pytest.approx([25 - 3.92, 9 - 3.92, 0])
+def test_scree_intervals_are_those_of_the_model(pca, ax):
+    display = ScreeDisplay.from_estimator(pca)
+    assert np.array_equal(display.intervals, pca.explained_variance_interval())
     display.plot(ax)
-    lines = ax.collections[0].get_segments()
-    assert [segment[:, 1].tolist() for segment in lines] == [
-        pytest.approx(pair) for pair in zip(display.low, display.high, strict=True)
-    ]
+    assert intervals_drawn(ax) == [pytest.approx(pair) for pair in pca.explained_variance_interval().tolist()]
+    assert ax.get_ylabel() == "variance, 95 % interval"
+    noise = pca.release_.variances.noise
+    assert np.all(display.high - display.low > 2 * 1.96 * noise), "the sample adds to the noise"
+
+
+def test_an_interval_may_lie_beside_its_bar(pca, ax):
+    display = ScreeDisplay.from_estimator(with_variances(pca))
+    assert display.low[0] > display.variances[0], "clipping took much of it"
+    display.plot(ax)
+    assert intervals_drawn(ax) == [[26.0, 31.0], [7.0, 12.0], [0.0, 3.0]]
+
+
+def test_no_intervals_where_the_model_offers_none(pca, ax):
+    plain = DPPCA(2, algorithm="dp-gauss-1", random_state=0).fit(rows())
+    display = ScreeDisplay.from_estimator(plain)
+    assert display.intervals is None
+    assert np.array_equal(display.low, display.high)
+    display.plot(ax)
+    assert not ax.collections
+    assert ax.get_ylabel() == "variance"
+    old = with_variances(pca)
+    old.explained_variance_interval = lambda level: variance_errors(old.release_.variances).interval(level)
+    assert ScreeDisplay.from_estimator(old).intervals is None, "a file of an eigenveil that kept less"
 
 
 def test_scree_without_variances_says_why():
@@ -90,18 +120,12 @@ def test_cumulative_shares(pca, ax):
     assert display.shares == pytest.approx(np.array([25, 34, 35]) / 37)
     display.plot(ax)
     assert ax.lines[0].get_ydata() == pytest.approx(100 * display.shares)
-    assert np.all(display.high <= 1)
-    assert np.all(display.low <= display.shares)
+    assert intervals_drawn(ax) == [pytest.approx(pair) for pair in ([60, 70], [85, 97], [93, 100])]
 
 
-def test_noise_of_shares_is_that_of_a_simulation():
-    bought = Variances(explained=np.array([30.0, 10.0]), total=60.0, noise=0.5, total_noise=1.5, share_above=0.0)
-    rng = np.random.default_rng(0)
-    v = bought.explained + 0.5 * rng.normal(size=(40_000, 2))
-    rest = 20 + np.sqrt(1.5**2 - 2 * 0.5**2) * rng.normal(size=40_000)
-    drawn = np.cumsum(v, axis=1) / (v.sum(axis=1) + rest)[:, None]
-    stated = noise_of_shares(np.cumsum(bought.ratios), bought)
-    assert stated == pytest.approx(drawn.std(axis=0), rel=0.03)
+def test_cumulative_intervals_are_those_of_the_model(pca):
+    display = CumulativeVarianceDisplay.from_estimator(pca)
+    assert np.array_equal(display.intervals, pca.cumulative_variance_ratio_interval())
 
 
 def test_loadings_are_the_largest_by_size(pca, ax):
@@ -142,7 +166,7 @@ def histogram(**changes):
     plain = {
         "counts": np.arange(16.0).reshape(4, 4) * 10 - 5,
         "edges": (grid, grid),
-        "components": (0, 1),
+        "components": (1, 2),
         "labels": None,
         "noise": 10.0,
         "ledger": Ledger(Budget.from_mu(1.0)),

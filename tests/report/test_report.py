@@ -93,6 +93,13 @@ def test_the_whole_ledger_is_there(pca, page):
         assert f"μ = {entry.mu:.4g}" in text
 
 
+def test_variances_stand_with_their_intervals_and_what_these_mean(pca, page):
+    text = html.unescape(page)
+    for low, high in pca.explained_variance_interval():
+        assert f"{low:.4g} to {high:.4g}" in text
+    assert text.count("Lines hold the population's value 95 times in 100") == 2
+
+
 def test_methods_cite_the_paper(page):
     text = html.unescape(page)
     assert "An Iterative Algorithm for Differentially Private k-PCA with Adaptive Noise" in text
@@ -159,6 +166,7 @@ def test_what_was_not_released_is_said(name):
     pca = DPPCA(2, algorithm=name, random_state=0).fit(rows())
     text = html.unescape(render_report(pca))
     assert ("releases directions only" in text) == (name != "dp-gauss-1")
+    assert "Lines hold" not in text
 
 
 def test_one_component(tmp_path):

@@ -229,6 +229,54 @@ def test_numpy_files(tmp_path):
     assert "expected one .npy" in message(str(tmp_path / "*.npy"))
 
 
+def poisoned(path, start):
+    """The same file with other bytes from the first place where `start` stands, up to the directory at its end."""
+    whole = path.read_bytes()
+    first, end = whole.index(start) + len(start), whole.index(b"PK\x01\x02")
+    middle = len(whole[first:end]) // 2
+    path.write_bytes(whole[: first + middle] + bytes(end - first - middle) + whole[end:])
+    return path
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_opening_an_npz_reads_no_value(tmp_path, save):
+    values = np.random.default_rng(0).normal(size=(20_000, 3))
+    save(tmp_path / "a.npz", values)
+    source = open_source(poisoned(tmp_path / "a.npz", b"arr_0.npy"), columns=[2, 0])
+    assert (source.n_columns, source.columns) == (2, None)
+    with pytest.raises(InvalidInputError, match="could not read"):
+        list(source.blocks())
+
+
+def test_opening_a_sparse_npz_reads_its_shape_and_no_value(tmp_path):
+    matrix = sparse.random(5000, 40, density=0.2, random_state=0, format="csr")
+    sparse.save_npz(tmp_path / "s.npz", matrix)
+    (block,) = open_source(tmp_path / "s.npz").blocks()
+    assert (block.values != matrix).nnz == 0
+    source = open_source(poisoned(tmp_path / "s.npz", b"data.npy"))
+    assert source.n_columns == 40
+    with pytest.raises(InvalidInputError, match="could not read"):
+        list(source.blocks())
+
+
+def test_an_npz_is_refused_by_its_schema(tmp_path):
+    for name, array, said in (
+        ("flat", np.ones(3), "2-D"),
+        ("text", np.array([[CANARY]]), "real numbers"),
+        ("objects", np.array([[CANARY, None]], dtype=object), "holds objects"),
+        ("none", np.ones((3, 0)), "at least one column"),
+    ):
+        np.savez(tmp_path / f"{name}.npz", array)
+        told = message(tmp_path / f"{name}.npz")
+        assert said in told
+        assert CANARY not in told
+    np.savez(tmp_path / "fine.npz", np.arange(6).reshape(3, 2))
+    assert "from 0 to 1" in message(tmp_path / "fine.npz", columns=[2])
+    assert "no names" in message(tmp_path / "fine.npz", units="who")
+    (block,) = open_source(tmp_path / "fine.npz", units=[1, 0, 1]).blocks()
+    assert block.values.tolist() == [[2, 3], [0, 1], [4, 5]]
+
+
 def test_unknown_columns(tmp_path):
     path = write(tmp_path / "a.parquet", 0, 1, height=[1.0])
     assert "Did you mean 'height'?" in message(path, columns=["heigth"])

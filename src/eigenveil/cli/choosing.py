@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,34 @@ def as_columns(wanted: list[str] | None, data: Any) -> list[str] | list[int] | N
             hint="Give positions from 0 on: --columns 0,2 takes the first and third.",
         )
     return [int(wish) for wish in wishes]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A column of labels, and the public list of all of them."""
+
+    column: str
+    labels: tuple[str, ...]
+
+
+def as_groups(text: str | None) -> Groups | None:
+    """A column and its public labels, as in ``site=north,south``.
+
+    Examples
+    --------
+    >>> as_groups("site=north, south")
+    Groups(column='site', labels=('north', 'south'))
+    """
+    if text is None:
+        return None
+    column, _, listed = text.partition("=")
+    labels = tuple(label.strip() for label in listed.split(",") if label.strip())
+    if not column.strip() or not labels or len(set(labels)) != len(labels):
+        raise InvalidInputError(
+            f"expected a column and all of its groups, each once, as in site=north,south; got {text!r}.",
+            hint="The list must be public: one made from the data would tell that somebody is in a group.",
+        )
+    return Groups(column.strip(), labels)
 
 
 def as_scale(text: str) -> Any:

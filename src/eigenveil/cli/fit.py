@@ -6,24 +6,25 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from eigenveil.cli import options as o
-from eigenveil.cli.choosing import as_columns, as_data, as_scale
-from eigenveil.cli.ledger_file import open_ledger, planned_ledger
-from eigenveil.cli.planned import show_plan
+from eigenveil.cli.choosing import as_columns, as_data, as_groups, as_scale
+from eigenveil.cli.ledger_file import Account, Asked, open_ledger, planned_ledger
+from eigenveil.cli.planned import Plan, show_plan
 from eigenveil.cli.progress import Watch, counted
-from eigenveil.cli.speaking import NOT_PRIVATE, ending_well, heeding, say, usage, warn
+from eigenveil.cli.score_map import buy_map, check_groups, rows_to_map, want_map
+from eigenveil.cli.speaking import NOT_PRIVATE, ending_well, heeding, say, usage, warn, words
 from eigenveil.cli.targets import Targets
 from eigenveil.errors import BudgetExceededError
 from eigenveil.estimators import DPPCA
+from eigenveil.estimators.readings import course_of
 from eigenveil.estimators.settings import read_settings
 from eigenveil.operators import PeopleOperator, RowsOperator, samples
-from eigenveil.privacy import Budget
+from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace.opening import check_k
 
 EXAMPLES = "\n\n".join(  # noqa: FLY002  # one line each
@@ -32,19 +33,10 @@ EXAMPLES = "\n\n".join(  # noqa: FLY002  # one line each
         "eigenveil fit people.parquet -k 5 --epsilon 1 --out model/ --report report.html",
         "eigenveil fit 'visits/*.csv' -k 3 --units person_id --columns 'age,income,x*' --scale private --out m/",
         "eigenveil fit data/ -k 2 --ledger budget.json --cap-epsilon 3 --json > model.json",
+        "eigenveil fit people.parquet -k 2 --score-map 0.5 --report report.html",
         "eigenveil fit people.parquet -k 5 --plan-only",
     ]
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Account:
-    """The ledger file of a fit, and the cap it gets if it is new."""
-
-    path: Path
-    cap: Budget
-    cap_given: bool
-    relation: str
 
 
 @ending_well
@@ -59,12 +51,15 @@ def command(
     ledger: o.LedgerFile = None,
     cap_epsilon: o.CapEpsilon = None,
     seed: o.Seed = None,
+    score_map: o.ScoreMap = None,
     components: o.Components = 2,
     algorithm: o.AlgorithmOption = o.Algorithm.TRACKED,
     center: o.Center = True,
     scale: o.Scale = "none",
     out: o.Out = None,
     report: o.ReportFile = None,
+    score_bins: o.ScoreBins = 16,
+    score_groups: o.ScoreGroups = None,
     as_json: o.Json = False,
     plan_only: o.PlanOnly = False,
     force: o.Force = False,
@@ -73,7 +68,8 @@ def command(
 
     One unit is a row, or a person with all their rows (--units). The fit is (epsilon, delta)-differentially
     private for every unit. A second fit on the same people is a new cost; --ledger adds costs up, and refuses what
-    is too much before anything is drawn.
+    is too much before anything is drawn. --score-map buys, on top, a noisy picture of where units lie, for the
+    report.
     """
     watch = Watch()
     with usage():
@@ -88,29 +84,53 @@ def command(
             random_state=seed,
             callback=watch,
         )
-        account = _account(model, ledger, cap_epsilon)
+        budget = read_settings(model).algorithm.budget(epsilon, delta)
+        wanted = want_map(model, score_map, bins=score_bins, groups=as_groups(score_groups))
+        asked = Asked(fit=budget, score_map=None if wanted is None else wanted.budget)
+        account = _account(model, asked, ledger, cap_epsilon)
     if seed is not None:
         warn(f"{NOT_PRIVATE}: with --seed the noise can be repeated, so that no guarantee holds.")
+    found = None if account is None else _found(account)
     operator = _open(model, as_data(data), columns, units)
+    if wanted is not None and wanted.groups is not None:
+        check_groups(wanted.groups, as_data(data), operator, units)
     if plan_only:
-        planned = None if account is None else planned_ledger(account)
-        show_plan(model, operator, units, planned, as_json=as_json)
+        show_plan(Plan(model=model, asked=asked, wanted=wanted, units=units), operator, found, as_json=as_json)
         return
     targets = Targets(out=out, report=report, as_json=as_json)
     targets.check(force=force)
-    told = _fit(model, operator, account, watch)
-    targets.write(model, command=shlex.join(["eigenveil", *sys.argv[1:]]), warnings=told)
+    _try_reading(operator)
+    rows = counted(operator, watch)
+    watch.course = course_of(model, operator.d, after=int(wanted is not None))
+    own = nullcontext(None if wanted is None else Ledger(asked.whole, relation=model.relation))
+    charging = own if account is None else open_ledger(account)
+    scores = None
+    with charging as charged, heeding() as told, _owning_up(watch, account), watch.shown():
+        model.set_params(ledger=charged).fit(rows)
+        if wanted is not None:
+            scores = buy_map(model, wanted, rows_to_map(wanted, as_data(data), rows, units), model.ledger_, watch)
+    targets.write(model, scores, command=shlex.join(["eigenveil", *sys.argv[1:]]), warnings=told)
 
 
-def _account(model: DPPCA, path: Path | None, cap_epsilon: float | None) -> Account | None:
-    """Check what can be checked without data, and say which ledger file is meant."""
-    read_settings(model)
+def _account(model: DPPCA, asked: Asked, path: Path | None, cap_epsilon: float | None) -> Account | None:
+    """The ledger file that is meant, and what its cap is to be."""
     if path is None and cap_epsilon is not None:
         raise typer.BadParameter("--cap-epsilon is the cap of a ledger file: give --ledger too.")
-    cap = Budget.from_epsilon_delta(model.epsilon if cap_epsilon is None else cap_epsilon, model.delta)
     if path is None:
         return None
-    return Account(path=path, cap=cap, cap_given=cap_epsilon is not None, relation=model.relation)
+    cap = None if cap_epsilon is None else (cap_epsilon, model.delta)
+    if cap is not None:
+        Budget.from_epsilon_delta(*cap)
+    seeded = model.random_state is not None
+    return Account(path=path, asked=asked, cap=cap, relation=model.relation, seeded=seeded)
+
+
+def _found(account: Account) -> Ledger:
+    """The ledger as it is now; what is wrong with it is told before the data are opened."""
+    ledger = planned_ledger(account)
+    if not account.seeded and not ledger.private:
+        warn(f"{NOT_PRIVATE}: {str(account.path)!r} says so ({'; '.join(ledger.reasons)}), so the model will too.")
+    return ledger
 
 
 def _open(model: DPPCA, data: Any, columns: list[str] | None, units: str | None) -> RowsOperator | PeopleOperator:
@@ -122,14 +142,13 @@ def _open(model: DPPCA, data: Any, columns: list[str] | None, units: str | None)
     return operator
 
 
-def _fit(model: DPPCA, operator: Any, account: Account | None, watch: Watch) -> list[str]:
-    """Fit, with progress; returns what was warned of."""
-    ledger = nullcontext() if account is None else open_ledger(account)
-    with ledger as charged, heeding() as told, _owning_up(watch, account):
-        model.set_params(ledger=charged)
-        with watch.shown():
-            model.fit(counted(operator, watch))
-    return told
+def _try_reading(operator: RowsOperator | PeopleOperator) -> None:
+    """Read a first block, so that a file that cannot be read is found out before anything is spent.
+
+    People are brought together for it, once, which may take a while.
+    """
+    with words().status("opening the data") if words().is_terminal else nullcontext():
+        next(iter(operator.source.blocks()), None)
 
 
 @contextmanager

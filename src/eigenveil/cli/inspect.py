@@ -11,6 +11,7 @@ from rich.console import Console
 from eigenveil.cli.speaking import ending_well, put_json
 from eigenveil.cli.summary import as_plain, as_table
 from eigenveil.persistence import load
+from eigenveil.persistence.score_maps import load_map
 
 EXAMPLES = "\n\n".join(  # noqa: FLY002
     [
@@ -32,7 +33,7 @@ def command(
     """Show a saved model: components, variances, what it cost and whether it is private."""
     loaded = load(model)
     if as_json:
-        put_json(as_plain(loaded))
+        put_json(as_plain(loaded, load_map(loaded, model)))
         return
     console = Console(highlight=False)
     console.print(as_table(loaded))

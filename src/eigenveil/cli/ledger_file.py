@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-from eigenveil.errors import EigenveilError, InvalidInputError
+import typer
+
+from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError
 from eigenveil.estimators.whole_files import written_whole
 from eigenveil.privacy import Budget, Ledger
 
@@ -17,25 +20,53 @@ try:
 except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
 
+_SLACK = 1 + 1e-10
 
-class Account(Protocol):
-    """A ledger file, and what a new one is to be."""
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a command may spend: on the fit, and on a map of scores.
+
+    Examples
+    --------
+    >>> asked = Asked(fit=Budget.from_mu(0.3), score_map=Budget.from_mu(0.4))
+    >>> round(asked.whole.mu, 12), asked.fits(Ledger(Budget.from_mu(0.5))), asked.fits(Ledger(Budget.from_mu(0.4)))
+    (0.5, True, False)
+    """
+
+    fit: Budget
+    score_map: Budget | None = None
 
     @property
-    def path(self) -> Path:
-        """The file."""
+    def whole(self) -> Budget:
+        """Both together, as a ledger that holds nothing else."""
+        more = 0.0 if self.score_map is None else self.score_map.mu
+        return Budget(
+            mu=math.hypot(self.fit.mu, more),
+            epsilon_aside=self.fit.epsilon_aside,
+            delta_aside=self.fit.delta_aside,
+        )
 
-    @property
-    def cap(self) -> Budget:
-        """What all fits together may cost, for a new file."""
+    def fits(self, ledger: Ledger) -> bool:
+        """Whether a ledger has that much left."""
+        return self.whole.mu <= ledger.remaining_mu * _SLACK and self.fits_aside(ledger)
 
-    @property
-    def cap_given(self) -> bool:
-        """Whether the cap was asked for: it must then be that of a file that is already there."""
+    def fits_aside(self, ledger: Ledger) -> bool:
+        """Whether it has enough left of what is for noise that is not Gaussian."""
+        epsilon, delta = ledger.remaining_aside
+        return self.whole.epsilon_aside <= epsilon * _SLACK and self.whole.delta_aside <= delta * _SLACK
 
-    @property
-    def relation(self) -> str:
-        """For a new file."""
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """A ledger file, what is to be charged to it, and what a new one is to be."""
+
+    path: Path
+    asked: Asked
+    cap: tuple[float, float] | None
+    """(epsilon, delta) that all fits together may cost, if named; else a new file gets what is asked for."""
+    relation: str
+    seeded: bool
 
 
 @contextmanager
@@ -46,6 +77,7 @@ def open_ledger(account: Account) -> Iterator[Ledger]:
     """
     with _alone(account.path):
         ledger = planned_ledger(account)
+        refuse_overspending(account.asked, ledger)
         _write(account.path, ledger)
         with ledger.watched(lambda _: _write(account.path, ledger)):
             yield ledger
@@ -55,10 +87,35 @@ def planned_ledger(account: Account) -> Ledger:
     """The ledger as a fit finds it; nothing is written."""
     ledger = read_ledger(account.path)
     if ledger is None:
-        return Ledger(account.cap, relation=account.relation)
-    if account.cap_given:
-        refuse_another_cap(ledger, account.cap)
+        return Ledger(_new_cap(account), relation=account.relation)
+    if account.seeded and not _seeded(ledger):
+        raise typer.BadParameter(
+            f"a seeded fit would mark {str(account.path)!r}, and all that was and will be charged to it, as not "
+            "private for good. Leave --seed out, or give seeded trials a ledger file of their own: a new one.",
+            param_hint="--seed",
+        )
+    if account.cap is not None:
+        _refuse_another_cap(ledger, *account.cap)
     return ledger
+
+
+def refuse_overspending(asked: Asked, ledger: Ledger) -> None:
+    """Refuse what does not fit as a whole, before any part of it is charged."""
+    if asked.fits(ledger):
+        return
+    if not asked.fits_aside(ledger):
+        raise BudgetExceededError(
+            "this algorithm pays for a test with noise that is not Gaussian, from a part that a ledger file sets "
+            f"aside when it is made: it asks for {_pair(asked.whole.epsilon_aside, asked.whole.delta_aside)}, and "
+            f"{_pair(*ledger.remaining_aside)} of that part is left.",
+            hint="Nothing was drawn. Begin a new ledger file with this fit, which sets its part aside; or use "
+            "--algorithm tracked or dp-gauss-1, which need none.",
+        )
+    raise BudgetExceededError(
+        f"this run asks for mu = {asked.whole.mu:g}, but the ledger has mu = {ledger.remaining_mu:g} left of "
+        f"{ledger.budget.mu:g}.",
+        hint="Nothing was drawn. Ask for less, or start a ledger with a larger budget.",
+    )
 
 
 def read_ledger(path: Path) -> Ledger | None:
@@ -73,11 +130,32 @@ def read_ledger(path: Path) -> Ledger | None:
         raise InvalidInputError(f"{str(path)!r}: {error.fact}", hint=error.hint) from None
 
 
-def refuse_another_cap(ledger: Ledger, cap: Budget) -> None:
+def _new_cap(account: Account) -> Budget:
+    """The cap of a new file: what is asked for, or the total that was named with the same part set aside."""
+    whole = account.asked.whole
+    if account.cap is None:
+        return whole
+    return Budget.from_epsilon_delta(
+        *account.cap, epsilon_aside=whole.epsilon_aside, delta_aside=whole.delta_aside
+    )
+
+
+def _pair(epsilon: float, delta: float) -> str:
+    return f"({epsilon:g}, {delta:g})"
+
+
+def _seeded(ledger: Ledger) -> bool:
+    """Whether a file was begun with a seed, so that there is no guarantee to lose."""
+    return any(reason.startswith("seeded") for reason in ledger.reasons)
+
+
+def _refuse_another_cap(ledger: Ledger, epsilon: float, delta: float) -> None:
     """A cap is set once: raising it later would undo what it promised."""
-    if abs(ledger.budget.mu - cap.mu) > 1e-6 * ledger.budget.mu:
+    made = ledger.budget.epsilon(delta)
+    if not abs(made - epsilon) <= 1e-5 * epsilon:
         raise InvalidInputError(
-            f"this ledger was made with a cap of mu = {ledger.budget.mu:.6g}; the one asked for is {cap.mu:.6g}.",
+            f"this ledger was made with a cap of epsilon = {made:.6g} at delta = {delta:g}; the one asked for is "
+            f"{epsilon:.6g}.",
             hint="The cap of a ledger file is set when the file is made. Leave --cap-epsilon out.",
         )
 

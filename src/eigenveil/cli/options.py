@@ -55,10 +55,25 @@ LedgerFile = Annotated[
 ]
 CapEpsilon = Annotated[
     float | None,
-    typer.Option(help="What all fits on a new ledger file may cost together. By default --epsilon.", **_PRIVACY),
+    typer.Option(
+        help="What all fits on a new ledger file may cost together. By default what this one costs.", **_PRIVACY
+    ),
 ]
 Seed = Annotated[
-    int | None, typer.Option(help="Noise that can be repeated, for tests and teaching: NOT PRIVATE.", **_PRIVACY)
+    int | None,
+    typer.Option(
+        help="Noise that can be repeated, for tests and teaching: NOT PRIVATE. With --ledger: new files only, or "
+        "those begun with a seed.",
+        **_PRIVACY,
+    ),
+]
+ScoreMap = Annotated[
+    float | None,
+    typer.Option(
+        metavar="EPSILON",
+        help="Buy a noisy map of where units lie along components 1 and 2, at this epsilon on top of the fit.",
+        **_PRIVACY,
+    ),
 ]
 
 Components = Annotated[int, typer.Option("-k", "--components", min=1, help="How many directions.", **_METHOD)]
@@ -73,6 +88,18 @@ Scale = Annotated[
 
 Out = Annotated[Path | None, typer.Option(help="Folder for the model.", **_RESULTS)]
 ReportFile = Annotated[Path | None, typer.Option(help="HTML file that shows it.", **_RESULTS)]
+ScoreGroups = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN=A,B,...",
+        help="A map for each of these groups, for the same price. Their list must be public; other rows are left "
+        "out.",
+        **_RESULTS,
+    ),
+]
+ScoreBins = Annotated[
+    int, typer.Option(min=1, max=256, help="Cells of the map along each axis; fewer show more.", **_RESULTS)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print everything released as JSON.", **_RESULTS)]
 PlanOnly = Annotated[
     bool,

@@ -2,42 +2,54 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from eigenveil.cli.ledger_file import Asked, refuse_overspending
+from eigenveil.cli.score_map import WantedMap
 from eigenveil.cli.speaking import put_json
-from eigenveil.errors import BudgetExceededError
 from eigenveil.estimators import DPPCA
-from eigenveil.privacy import Budget, Ledger
+from eigenveil.privacy import Ledger
 
 _SHOWN = 12
 
 
-def show_plan(model: DPPCA, operator: Any, units: str | None, ledger: Ledger | None, *, as_json: bool) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is to be done, before any value is read."""
+
+    model: DPPCA
+    asked: Asked
+    wanted: WantedMap | None
+    units: str | None
+
+
+def show_plan(plan: Plan, operator: Any, ledger: Ledger | None, *, as_json: bool) -> None:
     """Print the plan to stdout; refuse what the ledger would refuse."""
-    plan = as_plan(model, operator, units, ledger)
+    plain = as_plain_plan(plan, operator, ledger)
     if as_json:
-        put_json(plan)
+        put_json(plain)
     else:
-        Console(highlight=False).print(_as_table(plan))
-    if plan["ledger"] is not None and not plan["ledger"]["fits"]:
-        raise BudgetExceededError(
-            "this fit does not fit what the ledger has left.", hint="Nothing was read or drawn."
-        )
+        Console(highlight=False).print(_as_table(plain))
+    if ledger is not None:
+        refuse_overspending(plan.asked, ledger)
 
 
-def as_plan(model: DPPCA, operator: Any, units: str | None, ledger: Ledger | None) -> dict[str, Any]:
+def as_plain_plan(plan: Plan, operator: Any, ledger: Ledger | None) -> dict[str, Any]:
     """The plan as plain values."""
-    budget = Budget.from_epsilon_delta(model.epsilon, model.delta)
+    model, units, wanted = plan.model, plan.units, plan.wanted
+    groups = None if wanted is None or wanted.groups is None else list(wanted.groups.labels)
     names = operator.source.columns
     account = None
     if ledger is not None:
         account = {
-            "cap_epsilon": ledger.budget.epsilon(model.delta),
-            "spent_epsilon": ledger.epsilon(model.delta),
-            "fits": budget.mu <= ledger.remaining_mu * (1 + 1e-10),
+            "cap_epsilon": _finite(ledger.budget.epsilon(model.delta)),
+            "spent_epsilon": _finite(ledger.epsilon(model.delta)),
+            "fits": plan.asked.fits(ledger),
         }
     return {
         "columns": None if names is None else list(names),
@@ -46,7 +58,9 @@ def as_plan(model: DPPCA, operator: Any, units: str | None, ledger: Ledger | Non
         "unit": "row" if units is None else f"all rows with one {units}",
         "epsilon": model.epsilon,
         "delta": model.delta,
-        "mu": budget.mu,
+        "mu": plan.asked.fit.mu,
+        "score_map_epsilon": None if wanted is None else wanted.epsilon,
+        "score_groups": groups,
         "relation": model.relation,
         "algorithm": model.algorithm,
         "center": model.center,
@@ -70,14 +84,25 @@ def _as_table(plan: dict[str, Any]) -> Table:
         "scales": {None: "none", "private": "bought"}.get(plan["scale"], plan["scale"]),
         "private": "yes" if plan["private"] else "NO: seeded",
     }
+    if plan["score_map_epsilon"] is not None:
+        each = "" if plan["score_groups"] is None else f", for each of {_some(plan['score_groups'])}"
+        shown["map of scores"] = f"bought on top, epsilon = {plan['score_map_epsilon']:g}{each}"
     if plan["ledger"] is not None:
         account = plan["ledger"]
         fits = "fits" if account["fits"] else "does NOT fit"
-        spent = f"epsilon = {account['spent_epsilon']:.4g} of {account['cap_epsilon']:.4g} spent"
+        spent = f"epsilon = {_number(account['spent_epsilon'])} of {_number(account['cap_epsilon'])} spent"
         shown["ledger"] = f"{spent}; this fit {fits}"
     for name, value in shown.items():
         table.add_row(name, str(value))
     return table
+
+
+def _finite(epsilon: float) -> float | None:
+    return epsilon if math.isfinite(epsilon) else None
+
+
+def _number(epsilon: float | None) -> str:
+    return "not finite at this delta" if epsilon is None else f"{epsilon:.4g}"
 
 
 def _some(names: list[str]) -> str:

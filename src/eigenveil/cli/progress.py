@@ -1,55 +1,107 @@
-"""Progress on stderr: which release is being made, how much of the budget that is, and how fast rows go by."""
+"""Progress on stderr: what is being released, how often the data were read, how fast rows go by, time left.
+
+What is shown are words and shares of the ledger, which are public, and the clock. How long a run takes is not
+protected (docs/privacy.md), and rows per second, beside the time that has passed, tell how many rows were read;
+the time left follows from the same two and from public numbers, so it tells nothing more. How many rows there are
+is counted, and used for that time only. All of it goes to the terminal of whoever holds the files; none to a file.
+"""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, ProgressColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 
 from eigenveil.cli.speaking import say, words
 from eigenveil.estimators import Progress
+from eigenveil.estimators.readings import Course
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.sources import Block
 from eigenveil.sources.wrapped import SameRows
 
 _QUIET = 2.0
 """Seconds between lines where there is no terminal to draw on."""
+_WIDE = 115
+"""Columns of a terminal that hold a bar beside all the words."""
 
 
 class Watch:
-    """What a fit has told so far, and the bar that shows it."""
+    """What a fit has told so far, how far it has come, and the bar that shows it.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    clock : callable
+        Seconds since some moment.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.last: Progress | None = None
-        self.rows = 0
+        self.course: Course | None = None
+        self.rows = self.readings = 0
+        """Rows read in all, and how many readings of the data have begun."""
+        self._clock = clock
+        self._here = self._longest = 0
+        """Rows of this reading so far, and of the longest one that is done."""
+        self._begin = self._spoke = clock()
+        self._steady: tuple[float, int] | None = None
+        """When the first reading was done, and its rows: it may have sorted people, and none after it does."""
         self._bars: Bars | None = None
         self._task: TaskID | None = None
-        self._begin = self._spoke = time.monotonic()
 
     def __call__(self, step: Progress) -> None:
         """Hear of a charge."""
         self.last = step
-        if self._bars is not None and self._task is not None:
-            text = f"{step.what}"
-            self._bars.update(self._task, completed=step.share, description=text, rate=self.rate())
-        elif time.monotonic() - self._spoke > _QUIET:
-            self._spoke = time.monotonic()
-            say(f"release {step.step}: {step.what}; {step.share:.0%} of the budget, {self.rate()}")
+        if self.course is not None:
+            self.course.heard(step.what, readings=self.readings)
+        self._show()
+
+    def began(self) -> None:
+        """A reading of the data begins, so that the one before it is done."""
+        self.readings += 1
+        self._longest, self._here = max(self._longest, self._here), 0
+        if self.readings == 2:
+            self._steady = self._clock(), self.rows
 
     def saw(self, rows: int) -> None:
         """Count rows that were read."""
         self.rows += rows
-        if self._bars is not None and self._task is not None:
-            self._bars.update(self._task, rate=self.rate())
+        self._here += rows
+        self._show()
+
+    # -- what is shown ---------------------------------------------------------------------------
 
     def rate(self) -> str:
-        """Rows per second since the begin."""
-        return f"{self.rows / max(time.monotonic() - self._begin, 1e-3):,.0f} rows/s"
+        """Rows per second since the begin, to two digits."""
+        return f"{_short(self.rows / max(self._clock() - self._begin, 1e-3))} rows/s"
+
+    def reading(self) -> str:
+        """Which reading of the data this is, and of how many."""
+        if self.course is None:
+            return f"reading {self.readings}"
+        most = max(self.course.most, self.readings)
+        return f"reading {self.readings} of {'' if self.course.exact else 'at most '}{most}"
+
+    def left(self) -> str:
+        """How long the rest will take, from the pace since the first reading was done."""
+        seconds = self.seconds_left()
+        if seconds is None or self.course is None:
+            return "time left not known yet"
+        return f"{'about' if self.course.exact else 'at most'} {_in_words(seconds)} left"
+
+    def seconds_left(self) -> float | None:
+        """The same as a number; None before the second reading has read anything."""
+        if self.course is None or self._steady is None or not self.rows > self._steady[1]:
+            return None
+        pace = (self._clock() - self._steady[0]) / (self.rows - self._steady[1])
+        readings = max(self.course.most, self.readings) - self.readings
+        here = max(0, self._longest - self._here)
+        return pace * (here + readings * self._longest)
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -57,19 +109,59 @@ class Watch:
         if not words().is_terminal:
             yield
             return
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f} % of the budget"),
-            TextColumn("{task.fields[rate]}"),
-            TimeElapsedColumn(),
-        )
+        what, pace = TextColumn("{task.description}"), TextColumn("{task.fields[pace]}")
+        share = TextColumn("{task.percentage:>3.0f} % of the budget")
+        columns: tuple[ProgressColumn, ...] = (what, BarColumn(bar_width=16), share, pace)
+        if words().width < _WIDE:
+            columns = (what, pace)
         with Bars(*columns, console=words(), transient=True) as bars:
-            self._bars, self._task = bars, bars.add_task("reading", total=1.0, rate="")
+            self._bars, self._task = bars, bars.add_task("reading", total=1.0, pace="")
             try:
                 yield
             finally:
                 self._bars = None
+
+    def _show(self) -> None:
+        """Move the bar; where there is none, a line now and then."""
+        pace = f"{self.reading()}, {self.rate()}, {self.left()}"
+        step = self.last
+        if self._bars is not None and self._task is not None:
+            told: dict[str, Any] = {} if step is None else {"completed": step.share, "description": step.what}
+            self._bars.update(self._task, pace=pace, **told)
+        elif step is not None and self._clock() - self._spoke > _QUIET:
+            self._spoke = self._clock()
+            say(f"{step.what}: {step.share:.0%} of the budget, {pace}")
+
+
+def _short(number: float) -> str:
+    """A number to two digits.
+
+    Examples
+    --------
+    >>> [_short(number) for number in (0.0, 87.4, 1234.0, 651_234.0, 12_345_678.0)]
+    ['0', '87', '1.2k', '650k', '12M']
+    """
+    for size, sign in ((1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{float(f'{number / size:.2g}'):g}{sign}"
+    return f"{float(f'{number:.2g}'):g}"
+
+
+def _in_words(seconds: float) -> str:
+    """A time, no finer than it can be known.
+
+    Examples
+    --------
+    >>> [_in_words(seconds) for seconds in (0.2, 7.3, 100.0, 4000.0)]
+    ['1 s', '8 s', '1 min 40 s', '1 h 7 min']
+    """
+    whole = max(1, math.ceil(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    minutes = math.ceil(whole / 60)
+    return f"{minutes // 60} h {minutes % 60} min"
 
 
 def counted(operator: RowsOperator | PeopleOperator, watch: Watch) -> RowsOperator | PeopleOperator:
@@ -85,10 +177,7 @@ class CountedSource(SameRows):
 
     def blocks(self) -> Iterator[Block]:
         """The same blocks."""
+        self.watch.began()
         for block in self.source.blocks():
-            self.watch.saw(int(_height(block.values)))
+            self.watch.saw(int(block.values.shape[0]))
             yield block
-
-
-def _height(values: Any) -> int:
-    return int(values.shape[0])

@@ -11,6 +11,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from eigenveil.persistence.score_maps import plain_map
+
 _ATTRIBUTES = (
     "explained_variance_",
     "explained_variance_ratio_",
@@ -21,7 +23,7 @@ _ATTRIBUTES = (
 _SHOWN = 4
 
 
-def as_plain(model: Any) -> dict[str, Any]:
+def as_plain(model: Any, scores: Any = None) -> dict[str, Any]:
     """Everything released, for JSON."""
     ledger = model.ledger_
     names = vars(model).get("feature_names_in_")
@@ -40,6 +42,7 @@ def as_plain(model: Any) -> dict[str, Any]:
         "mean": model.mean_.tolist(),
         "scale": None if model.scale_ is None else np.asarray(model.scale_).tolist(),
         "variance_noise_sd": None if bought is None else bought.noise,
+        "score_map": None if scores is None else plain_map(scores),
         "spent": spent(ledger, model.delta),
         "ledger": json.loads(ledger.to_json()),
     }

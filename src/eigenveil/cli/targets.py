@@ -12,8 +12,10 @@ from eigenveil.cli.choosing import check_target
 from eigenveil.cli.speaking import put_json, say
 from eigenveil.cli.summary import as_plain, as_table
 from eigenveil.estimators import DPPCA
+from eigenveil.estimators.score_picture import ScoreHistogram
 from eigenveil.estimators.whole_files import written_whole
 from eigenveil.persistence import save
+from eigenveil.persistence.score_maps import save_map
 
 COMMAND_FILE = "command.txt"
 """Beside the model: the command that made it, for reports."""
@@ -35,20 +37,20 @@ class Targets:
             if path is not None:
                 check_target(path, force=force, folder=folder)
 
-    def write(self, model: DPPCA, *, command: str, warnings: list[str]) -> None:
+    def write(self, model: DPPCA, scores: ScoreHistogram | None, *, command: str, warnings: list[str]) -> None:
         """Write all of them."""
         if self.out is not None:
             save(model, self.out)
+            save_map(scores, model, self.out)
             with written_whole(self.out / COMMAND_FILE) as part:
                 part.write_text(command + "\n", encoding="utf-8")
         if self.report is not None:
             from eigenveil.report import write_report  # noqa: PLC0415  # matplotlib takes its time to import
 
-            write_report(model, self.report, command=command)
+            write_report(model, self.report, command=command, scores=scores)
         if self.as_json:
-            put_json(
-                {**as_plain(model), "warnings": warnings, "model": None if self.out is None else str(self.out)}
-            )
+            where = None if self.out is None else str(self.out)
+            put_json({**as_plain(model, scores), "warnings": warnings, "model": where})
         else:
             Console(stderr=True, highlight=False).print(as_table(model))
         for name, path in (("model", self.out), ("report", self.report)):

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from eigenveil.errors import InvalidInputError
+from eigenveil.privacy import Budget
 from eigenveil.subspace import (
     Release,
     TrackedStream,
@@ -19,6 +20,7 @@ from eigenveil.subspace import (
     k_dp_pca,
     tracked_pca,
 )
+from eigenveil.subspace.dp_gauss_2 import _test_cost
 
 _OWN = frozenset(
     {
@@ -48,10 +50,13 @@ class Algorithm:
         The function of the house, or the class of a stream.
     values : bool
         Whether it estimates the variances along its directions.
+    aside : callable, optional
+        (epsilon, delta) -> the part of it that its default options spend on noise that is not Gaussian.
     """
 
     run: Callable[..., Any]
     values: bool
+    aside: Callable[[float, float], tuple[float, float]] | None = None
 
     @property
     def centres(self) -> bool:
@@ -63,10 +68,19 @@ class Algorithm:
         """Names of the options it takes beyond what DPPCA has itself."""
         return tuple(name for name in inspect.signature(self.run).parameters if name not in _OWN)
 
+    def budget(self, epsilon: float, delta: float) -> Budget:
+        """What a run with default options asks of a ledger."""
+        epsilon_aside, delta_aside = (0.0, 0.0) if self.aside is None else self.aside(epsilon, delta)
+        return Budget.from_epsilon_delta(epsilon, delta, epsilon_aside=epsilon_aside, delta_aside=delta_aside)
+
     def __call__(self, samples: Any, k: int, **arguments: Any) -> Release:
         """Run it."""
         release: Release = self.run(samples, k, **arguments)
         return release
+
+
+def _of_the_test(epsilon: float, delta: float) -> tuple[float, float]:
+    return _test_cost(epsilon, delta, None, None)
 
 
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
@@ -75,7 +89,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
         "k-dp-pca": Algorithm(run=k_dp_pca, values=False),
         "k-dp-ojas": Algorithm(run=k_dp_ojas, values=False),
         "dp-gauss-1": Algorithm(run=dp_gauss_1, values=True),
-        "dp-gauss-2": Algorithm(run=dp_gauss_2, values=False),
+        "dp-gauss-2": Algorithm(run=dp_gauss_2, values=False, aside=_of_the_test),
         "dp-power": Algorithm(run=dp_power_method, values=True),
     }
 )

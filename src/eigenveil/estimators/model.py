@@ -106,7 +106,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         epsilon: float,
         delta: float = 1e-6,
         units: Any = None,
-        components: tuple[int, int] = (0, 1),
+        components: tuple[int, int] = (1, 2),
         bins: int | tuple[int, int] = 16,
         bounds: Any = None,
         groups: Any = None,
@@ -127,14 +127,15 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             Whose row each row is; where `fit` was given the name of a column, that one by default. A person counts
             as 1 in all, in equal parts on all rows. Leave it out only where a row is a person.
         components : (int, int)
-            Which two components are the axes.
+            Which two components are the axes, counted from 1.
         bins : int or (int, int)
             Cells along each axis. Noise per cell is the same for any number, so fewer cells show more.
         bounds : ((low, high), (low, high)), optional
             What the picture shows, if that is public: 3.5 released standard deviations to either side by default.
             What lies outside is counted apart (`outside`).
-        groups : array-like, optional
+        groups : array-like or str, optional
             A label for every row: one histogram per label, for the same price. With people, rows in memory only.
+            Where X is files, the name of the column that holds the labels, with people too.
         labels : list
             All groups, in the order wanted. The list must be public; rows with other labels are left out.
         relation : {"add-remove", "replace"}, optional

@@ -24,7 +24,7 @@ class ScoreHistogram:
     edges : (array, array)
         Of the cells along the first and along the second axis of `counts`.
     components : (int, int)
-        Which components the axes are.
+        Which components the axes are, counted from 1.
     labels : tuple, optional
         The groups, in the order of `counts`.
     noise : float
@@ -58,8 +58,8 @@ class ScoreHistogram:
         verdict = "" if self.private else f" NOT PRIVATE: {'; '.join(self.ledger.reasons)};"
         cells = " x ".join(map(str, self.counts.shape))
         return (
-            f"<ScoreHistogram of components {self.components}:{verdict} {cells} cells, noise {self.noise:.4g}, "
-            f"{self.ledger!r}>"
+            f"<ScoreHistogram of components {self.components[0]} and {self.components[1]}:{verdict} {cells} "
+            f"cells, noise {self.noise:.4g}, {self.ledger!r}>"
         )
 
 

@@ -19,6 +19,8 @@ from eigenveil.mechanisms.score_histogram import Picture, score_histogram
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.privacy import Ledger, Relation
 from eigenveil.sources import Block, Source, memory, open_source
+from eigenveil.sources.labels import open_labelled
+from eigenveil.sources.paths import is_path
 from eigenveil.subspace.opening import open_units
 
 WIDTH = 3.5
@@ -39,13 +41,13 @@ class Ask:
         """Axes and grid, from released and declared values only."""
         k = int(model.n_components_)
         pair = self.components
-        whole = len(pair) == 2 and all(isinstance(one, int | np.integer) and 0 <= one < k for one in pair)
+        whole = len(pair) == 2 and all(isinstance(one, int | np.integer) and 1 <= one <= k for one in pair)
         if not whole or pair[0] == pair[1]:
             raise InvalidInputError(
-                f"components must be two different numbers from 0 to {k - 1}, got {pair!r}.",
+                f"components must be two different numbers from 1 to {k}, got {pair!r}.",
                 hint="A picture has two axes, so the model needs two components at least.",
             )
-        chosen = list(pair)
+        chosen = [number - 1 for number in pair]
         spans = _default_spans(model, chosen) if self.bounds is None else _given_spans(self.bounds)
         edges = [np.linspace(*span, count + 1) for span, count in zip(spans, _two_counts(self.bins), strict=True)]
         axes = np.ascontiguousarray((model._axes() / np.reshape(model._lengths(), (-1, 1)))[chosen].T)
@@ -94,7 +96,8 @@ def release_scores(
 
 
 def _write_what_is_public(ledger: Ledger, model: Any, ask: Ask) -> None:
-    ledger.declare("the model whose components are the axes", note="its own cost stands in its own ledger")
+    if ledger is not model.ledger_:
+        ledger.declare("the model whose components are the axes", note="its own cost stands in its own ledger")
     if ask.bounds is not None:
         ledger.declare("bounds of the picture", note="declared by the caller")
     if ask.groups is not None:
@@ -109,6 +112,8 @@ def _operator(model: Any, X: Any, units: Any, ask: Ask) -> RowsOperator | People
     units = unit_column(model) if units is None else units
     if ask.groups is None:
         source = source_to_score(model, X, units)
+    elif isinstance(ask.groups, str) and is_path(X):
+        source = _labelled_files(model, X, units, ask.groups, _checked_labels(ask.labels))
     else:
         codes = _codes(ask.groups, _checked_labels(ask.labels))
         source = _labelled(model, X, units, codes)
@@ -132,13 +137,24 @@ def _labelled(model: Any, X: Any, units: Any, codes: FloatArray) -> Source:
     if not memory.accepts(X):
         raise InvalidInputError(
             f"groups of people need rows in memory, got {type(X).__name__}.",
-            hint="Load the columns of the model and the ids, or make one picture per group from files of its own.",
+            hint="Load the columns of the model and the ids; or, from files, name the column of the labels.",
         )
     held = memory.hold(X, columns=columns_to_score(model, X), units=units)
     if held.n_rows != len(codes):
         raise _unequal()
     rows = np.column_stack([dense(held.between(0, held.n_rows)), codes])
     return open_source(rows, units=held.ids(units))
+
+
+def _labelled_files(model: Any, X: Any, units: Any, column: str, labels: Sequence[Hashable]) -> Source:
+    """The same from files, whose labels are a column of theirs."""
+    names = vars(model).get("feature_names_in_")
+    if names is None:
+        raise InvalidInputError(
+            "the model was fitted to an array, whose columns have no names, so they cannot be found in files.",
+            hint="Pass the labels themselves, one per row.",
+        )
+    return open_labelled(X, columns=list(names), units=units, labels_in=column, labels=labels)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -208,7 +224,7 @@ def _codes(groups: Any, labels: Sequence[Hashable]) -> FloatArray:
     if isinstance(groups, str) or not hasattr(groups, "__len__"):
         raise InvalidInputError(
             f"groups must hold one label per row, got {type(groups).__name__}.",
-            hint="Pass an array, a list or a series.",
+            hint="Pass an array, a list or a series; where X is files, the name of a column.",
         )
     plain = groups.tolist() if hasattr(groups, "tolist") else list(groups)
     return np.fromiter((numbers.get(label, -1.0) for label in plain), dtype=np.float64, count=len(plain))

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from eigenveil.engines.population import FloatArray
 from eigenveil.subspace import Release
-from eigenveil.subspace.uncertainty import VarianceErrors, component_angles, variance_errors
+from eigenveil.subspace.uncertainty import VarianceErrors, check_level, component_angles, variance_errors
+
+
+def cumulative_interval(found: VarianceErrors, level: float) -> FloatArray:
+    """Intervals for (v_1 + .. + v_j) / total, to first order; v_1 .. v_k and the rest have errors of their own."""
+    check_level(level)
+    if not found.total > 0:
+        return np.tile([0.0, 1.0], (len(found.errors), 1))
+    shares = np.cumsum(found.explained) / found.total
+    within = np.cumsum(found.errors**2)
+    beyond = found.total_error**2 - within
+    error = np.sqrt((1 - shares) ** 2 * within + shares**2 * np.maximum(beyond, 0.0)) / found.total
+    reach = float(ndtri((1 + level) / 2)) * error
+    return np.clip(np.stack([shares - reach, shares + reach], axis=1), 0.0, 1.0)
 
 
 class UncertaintyMixin:
@@ -55,6 +69,20 @@ class UncertaintyMixin:
     def explained_variance_ratio_interval(self, level: float = 0.95) -> FloatArray:
         """The same for shares of the total variance, within [0, 1]; shape (n_components, 2)."""
         return self._variance_errors("explained_variance_ratio_interval").ratio_interval(level)
+
+    def cumulative_variance_ratio_interval(self, level: float = 0.95) -> FloatArray:
+        """The same for what the first 1, 2, ... components hold together; shape (n_components, 2).
+
+        Examples
+        --------
+        >>> from eigenveil import DPPCA
+        >>> X = np.random.default_rng(0).normal(size=(20_000, 6)) * [5, 3, 1, 1, 1, 1]
+        >>> pca = DPPCA(n_components=2, epsilon=1.0).fit(X)
+        >>> low, high = pca.cumulative_variance_ratio_interval(level=0.9999)[1]
+        >>> bool(low < 34 / 38 < high), bool(high - low < 0.2)
+        (True, True)
+        """
+        return cumulative_interval(self._variance_errors("cumulative_variance_ratio_interval"), level)
 
     def total_variance_interval(self, level: float = 0.95) -> FloatArray:
         """An interval for the population's total variance (the trace of Sigma), of shape (2,)."""

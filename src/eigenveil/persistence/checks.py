@@ -80,6 +80,9 @@ def _check_release(release: Release) -> None:
 
 def _check_variances(variances: Variances, k: int) -> None:
     for name, value in vars(variances).items():
+        if name == "rows":
+            _need(type(value) is bool, "variances.rows")
+            continue
         array = isinstance(value, np.ndarray)
         _need(_is_floats(value, (k,)) if name == "explained" else array or _is_number(value), f"variances.{name}")
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from eigenveil.plots.style import BLUE, TWO_SIDED, axes_or_new, guarantee_of, titled
+from eigenveil.plots.style import BLUE, axes_or_new, guarantee_of, intervals_of, titled
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -22,65 +22,53 @@ class CumulativeVarianceDisplay:
     ----------
     shares : array of shape (k,)
         Released, not below 0 and not falling.
-    noise : array of shape (k,), optional
-        Standard deviation of the noise in each, to first order.
+    intervals : array of shape (k, 2), optional
+        Where the population's shares lie 95 times in 100, as `cumulative_variance_ratio_interval` says: noise, the
+        chance of which units came, and what clipping took. None where the algorithm does not tell.
     guarantee : str
         For the title.
+
+    Examples
+    --------
+    >>> display = CumulativeVarianceDisplay(shares=np.array([0.5, 0.75]))
+    >>> display.low, display.high
+    (array([0.5 , 0.75]), array([0.5 , 0.75]))
     """
 
     shares: FloatArray
-    noise: FloatArray | None = None
+    intervals: FloatArray | None = None
     guarantee: str = ""
 
     @classmethod
     def from_estimator(cls, pca: Any) -> Self:
         """The numbers of a fitted DPPCA; an error with the reason where it has released no total variance."""
-        shares = np.cumsum(pca.explained_variance_ratio_)
-        bought = pca.release_.variances
-        noise = None if bought is None else noise_of_shares(shares, bought)
-        return cls(shares=shares, noise=noise, guarantee=guarantee_of(pca))
+        return cls(
+            shares=np.cumsum(pca.explained_variance_ratio_),
+            intervals=intervals_of(pca, "cumulative_variance_ratio_interval"),
+            guarantee=guarantee_of(pca),
+        )
 
     @property
     def low(self) -> FloatArray:
-        """Lower ends of the intervals, at least 0."""
-        return self.shares if self.noise is None else np.maximum(self.shares - TWO_SIDED * self.noise, 0.0)
+        """Lower ends of the intervals; the shares where there are none."""
+        return self.shares if self.intervals is None else self.intervals[:, 0]
 
     @property
     def high(self) -> FloatArray:
-        """Upper ends of the intervals, at most 1."""
-        return self.shares if self.noise is None else np.minimum(self.shares + TWO_SIDED * self.noise, 1.0)
+        """Upper ends of the intervals; the shares where there are none."""
+        return self.shares if self.intervals is None else self.intervals[:, 1]
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw a line with marks, and a band for the intervals."""
+        """Draw a line with marks, and the intervals."""
         ax = axes_or_new(ax)
         numbers = np.arange(1, len(self.shares) + 1)
         ax.plot(numbers, 100 * self.shares, color=BLUE, marker="o")
-        if self.noise is not None:
-            reach = 100 * np.stack([self.shares - self.low, self.high - self.shares])
-            ax.errorbar(numbers, 100 * self.shares, yerr=reach, fmt="none", ecolor=BLUE, capsize=4)
+        if self.intervals is not None:
+            middle, reach = 50 * (self.high + self.low), 50 * (self.high - self.low)
+            ax.errorbar(numbers, middle, yerr=reach, fmt="none", ecolor=BLUE, capsize=4)
         ax.set_xticks(numbers)
         ax.set_ylim(0, 103)
         ax.set_xlabel("number of components")
-        ax.set_ylabel("variance held, %")
+        ax.set_ylabel("variance held, %" if self.intervals is None else "variance held, %, 95 % interval")
         titled(ax, "Share of all variance", self.guarantee)
         return ax
-
-
-def noise_of_shares(shares: FloatArray, bought: Any) -> FloatArray:
-    """Noise of (v_1 + .. + v_j) / total to first order; v_1 .. v_k and the rest have noise of their own.
-
-    Examples
-    --------
-    >>> from eigenveil.subspace.variances import Variances
-    >>> alone = Variances(explained=np.array([2.0]), total=4.0, noise=0.1, total_noise=0.1, share_above=0.0)
-    >>> noise_of_shares(np.array([0.5]), alone)
-    array([0.0125])
-    """
-    if not bought.total > 0:
-        return 0 * shares
-    k = len(shares)
-    j = np.arange(1, k + 1)
-    rest = max(bought.total_noise**2 - k * bought.noise**2, 0.0)
-    square = (j * (1 - shares) ** 2 + (k - j) * shares**2) * bought.noise**2 + shares**2 * rest
-    out: FloatArray = np.sqrt(square) / bought.total
-    return out

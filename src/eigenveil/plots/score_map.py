@@ -67,7 +67,7 @@ class ScoreMapDisplay:
         return cls(
             counts=counts.sum(axis=0) if labels else counts,
             edges=(np.asarray(histogram.edges[0]), np.asarray(histogram.edges[1])),
-            components=(first + 1, second + 1),
+            components=(int(first), int(second)),
             noise=float(histogram.noise) * math.sqrt(len(labels) or 1),
             groups={str(label): one for label, one in zip(labels, counts, strict=bool(labels))},
             guarantee=_guarantee(histogram) if guarantee is None else guarantee,

@@ -14,6 +14,8 @@ BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
 HATCHES = ("", "///", "...", "xxx")
 MARKERS = ("o", "s", "^", "D")
+LEVEL = 0.95
+"""Of intervals: how often one of them holds the truth."""
 TWO_SIDED = 1.96
 """Standard deviations on either side of a value between which noise falls 95 times in 100."""
 
@@ -32,6 +34,27 @@ def guarantee_of(pca: Any) -> str:
     'NOT PRIVATE, ε = 0.5'
     """
     return f"{'private' if pca.ledger_.private else 'NOT PRIVATE'}, ε = {pca.epsilon:g}"
+
+
+def intervals_of(pca: Any, name: str) -> Any:
+    """Intervals of 95 % by the method of that name; None where the model does not offer them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenveil import DPPCA
+    >>> X = np.random.default_rng(0).normal(size=(5000, 3)) * [3, 1, 1]
+    >>> intervals_of(DPPCA(1).fit(X), "explained_variance_interval").shape
+    (1, 2)
+    >>> intervals_of(DPPCA(1, algorithm="dp-gauss-1").fit(X), "explained_variance_interval") is None
+    True
+    """
+    if pca.release_.variances is None:
+        return None
+    try:
+        return getattr(pca, name)(level=LEVEL)
+    except InvalidInputError:  # bought by an older eigenveil, which did not keep how they were clipped
+        return None
 
 
 def ink() -> str:

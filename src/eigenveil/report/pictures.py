@@ -26,6 +26,12 @@ MOST_COMPONENTS = 6
 """How many components get a picture of their loadings."""
 
 
+_INTERVALS = (
+    "Lines hold the population's value 95 times in 100: they count noise, the chance of who is in the data, and "
+    "what clipping took, for rows that are about normal. With heavy tails the truth may lie above them."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Picture:
     """A picture on the page; `svg` is None where it cannot be drawn, and `caption` then says why."""
@@ -51,8 +57,8 @@ def _scree(model: Any) -> Picture:
         return Picture(title=title, caption=_reason(absent), svg=None)
     numbers = ", ".join(f"{value:.3g}" for value in display.variances)
     known = (
-        "Lines show where the value lies 95 times in 100, as far as noise goes; clipping makes it low besides."
-        if display.noise is not None
+        f"Bars are released values. {_INTERVALS}"
+        if display.intervals is not None
         else "This algorithm does not tell how large the noise in them is; clipping makes them low."
     )
     return _drawn(title, display.plot, name="scree", label=f"Bars of variances: {numbers}.", caption=known)
@@ -68,7 +74,8 @@ def _cumulative(model: Any) -> Picture | None:
         display.plot,
         name="cumulative",
         label=f"Line of shares of variance, up to {last} with {len(display.shares)} components.",
-        caption=f"The first {len(display.shares)} components hold about {last} of the variance.",
+        caption=f"The first {len(display.shares)} components hold about {last} of the variance."
+        + (f" {_INTERVALS}" if display.intervals is not None else ""),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from eigenveil.estimators.whole_files import written_whole
+from eigenveil.plots import ScreeDisplay
 from eigenveil.privacy import Entry, Ledger
 from eigenveil.report.methods import methods_of
 from eigenveil.report.pictures import pictures_of
@@ -107,15 +108,17 @@ def _facts(model: Any) -> list[tuple[str, str]]:
 
 
 def _variances(model: Any) -> Iterator[tuple[str, ...]]:
-    """Number, variance, noise and share of every component, where variances were released."""
+    """Number, variance, interval, noise and share of every component, where variances were released."""
     if "explained_variance_" not in vars(model):
         return
     bought = model.release_.variances
     ratios = vars(model).get("explained_variance_ratio_")
+    intervals = ScreeDisplay.from_estimator(model).intervals
     for i, value in enumerate(model.explained_variance_):
         yield (
             str(i + 1),
             f"{value:.4g}",
+            "not told" if intervals is None else f"{intervals[i, 0]:.4g} to {intervals[i, 1]:.4g}",
             "not told" if bought is None else f"{bought.noise:.2g}",
             "not told" if ratios is None else f"{100 * ratios[i]:.1f} %",
         )

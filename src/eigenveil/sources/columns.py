@@ -39,11 +39,11 @@ def choose_names(names: Sequence[str], wanted: Any, *, unit: str | None = None) 
     return [names.index(name) for name in chosen]
 
 
-def find_unit(names: Sequence[str], unit: str) -> int:
-    """Position of the unit column."""
+def find_unit(names: Sequence[str], unit: str, *, what: str = "unit column") -> int:
+    """Position of the unit column, or of another one that there must be once."""
     if names.count(unit) != 1:
         raise InvalidInputError(
-            f"expected one unit column {unit!r}, found {names.count(unit)} of that name.",
+            f"expected one {what} {unit!r}, found {names.count(unit)} of that name.",
             hint=_alternatives(names, unit),
         )
     return names.index(unit)

@@ -31,11 +31,16 @@ def open_kind(data: Any, *, columns: Any, units: Any) -> Source:
     """A source of the rows in these files, in the order of the files."""
     if not is_path(data):
         return open_scan(scan_dataset(data), columns=columns, units=units)
+    scan = scan_of(data, units)
+    if scan is not None:
+        return open_scan(scan, columns=columns, units=units)
+    return numpy_files.open_numpy(find(data)[1], columns=columns, units=units)
+
+
+def scan_of(data: Any, units: Any) -> Scan | None:
+    """A scan of files whose columns have names; None for files of arrays."""
     layout, paths = find(data)
-    if layout in _SCANS:
-        unit = units if isinstance(units, str) else None
-        return open_scan(_SCANS[layout](paths, unit), columns=columns, units=units)
-    return numpy_files.open_numpy(paths, columns=columns, units=units)
+    return _SCANS[layout](paths, units if isinstance(units, str) else None) if layout in _SCANS else None
 
 
 def open_scan(scan: Scan, *, columns: Any, units: Any) -> Source:

@@ -1,8 +1,15 @@
-"""Arrays in files: .npy (mapped into memory) and .npz (one array, or a sparse matrix as scipy saves it)."""
+"""Arrays in files: .npy (mapped into memory) and .npz (one array, or a sparse matrix as scipy saves it).
+
+Opening reads shape and type only. The array in an .npz file is read as a whole when the first row is asked for.
+"""
 
 from __future__ import annotations
 
 import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,10 +17,18 @@ from scipy import sparse
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import memory
+from eigenveil.sources.arrays import check_matrix
+from eigenveil.sources.columns import choose_positions, refuse_named_unit
 from eigenveil.sources.guard import attempt
-from eigenveil.sources.source import Source
+from eigenveil.sources.people import group
+from eigenveil.sources.rows import Rows, RowsSource
+from eigenveil.sources.source import IntArray, Source, Values
 
-_ERRORS = (ValueError, OSError, EOFError, KeyError, TypeError, SyntaxError, zipfile.BadZipFile)
+_ERRORS = (ValueError, OSError, EOFError, KeyError, TypeError, SyntaxError, zipfile.BadZipFile, zlib.error)
+_HEADERS: dict[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 def open_numpy(paths: list[str], *, columns: Any, units: Any) -> Source:
@@ -23,37 +38,108 @@ def open_numpy(paths: list[str], *, columns: Any, units: Any) -> Source:
             f"expected one .npy or .npz file, got {len(paths)}.",
             hint="Pass a list of arrays: [np.load(path, mmap_mode='r') for path in paths].",
         )
-    return memory.open_kind(load(paths[0]), columns=columns, units=units)
-
-
-def load(path: str) -> Any:
-    """The array in a file; one of objects is refused by numpy before it is read."""
+    path = paths[0]
     unreadable = InvalidInputError(
         f"could not read an array of numbers from {path!r}: it is damaged, or holds objects.",
         hint="Write it with np.save, np.savez (one array) or scipy.sparse.save_npz.",
     )
     if path.lower().endswith(".npz"):
-        return _only_array(path, unreadable)
-    return attempt(lambda: np.load(path, mmap_mode="r", allow_pickle=False), unreadable, *_ERRORS)
+        return _open_npz(path, unreadable, columns=columns, units=units)
+    array = attempt(lambda: np.load(path, mmap_mode="r", allow_pickle=False), unreadable, *_ERRORS)
+    return memory.open_kind(array, columns=columns, units=units)
 
 
-def _only_array(path: str, unreadable: InvalidInputError) -> Any:
-    names = attempt(lambda: _names(path), unreadable, *_ERRORS)
-    if {"format", "shape", "data"} <= set(names):
-        return attempt(lambda: sparse.load_npz(path), unreadable, *_ERRORS)
-    if len(names) != 1:
-        raise InvalidInputError(
-            f"expected one array in {path!r}, found {len(names)}: {names}.",
-            hint="Load the one you mean: np.load(path)[name].",
-        )
-    return attempt(lambda: _array(path, names[0]), unreadable, *_ERRORS)
+@dataclass(frozen=True, repr=False, eq=False)
+class RowsInZip:
+    """Rows of an array whose shape is known, and whose values are read when the first of them is asked for."""
+
+    shape: tuple[int, int]
+    wanted: Any
+    load: Callable[[], Any]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        """How many numbers a row has."""
+        chosen = choose_positions(self.shape[1], self.wanted)
+        return self.shape[1] if chosen is None else len(chosen)
+
+    @property
+    def columns(self) -> None:
+        """Arrays have no names."""
+
+    @property
+    def row_bytes(self) -> float:
+        """About how large a row is once it is handed out."""
+        return self._rows.row_bytes
+
+    def between(self, start: int, stop: int) -> Values:
+        """Rows start to stop."""
+        return self._rows.between(start, stop)
+
+    def at(self, index: IntArray) -> Values:
+        """The rows at these positions."""
+        return self._rows.at(index)
+
+    def ids(self, units: Any) -> Any:
+        """The ids as they were given."""
+        return units
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return memory.hold(self.load(), columns=self.wanted, units=None)
 
 
-def _names(path: str) -> list[str]:
+def _open_npz(path: str, unreadable: InvalidInputError, *, columns: Any, units: Any) -> Source:
+    with attempt(lambda: zipfile.ZipFile(path), unreadable, *_ERRORS) as archive:
+        names = [name.removesuffix(".npy") for name in archive.namelist()]
+        thin = {"format", "shape", "data"} <= set(names)
+        if not thin and len(names) != 1:
+            raise InvalidInputError(
+                f"expected one array in {path!r}, found {len(names)}: {names}.",
+                hint="Load the one you mean: np.load(path)[name].",
+            )
+        read = _sparse_schema if thin else _dense_schema
+        shape, dtype = attempt(lambda: read(archive), unreadable, *_ERRORS)
+    if dtype.hasobject:
+        raise unreadable
+    check_matrix("sparse array" if thin else "array", dtype, shape)
+    refuse_named_unit(units)
+    choose_positions(shape[1], columns)
+
+    def load() -> Any:
+        return attempt(lambda: sparse.load_npz(path) if thin else _array(path), unreadable, *_ERRORS)
+
+    rows = RowsInZip((shape[0], shape[1]), columns, load)
+    return RowsSource(rows) if units is None else group(rows, units)
+
+
+def _dense_schema(archive: zipfile.ZipFile) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of the one array, from its header."""
+    return _header(archive, archive.namelist()[0])
+
+
+def _sparse_schema(archive: zipfile.ZipFile) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of a sparse matrix; its shape is an array of its own, one number per axis."""
+    axes, _ = _header(archive, "shape.npy")
+    if len(axes) != 1 or axes[0] > 2:
+        raise ValueError
+    with archive.open("shape.npy") as member:
+        shape = np.lib.format.read_array(member, allow_pickle=False)
+    return tuple(int(length) for length in shape), _header(archive, "data.npy")[1]
+
+
+def _header(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    with archive.open(name) as member:
+        version = np.lib.format.read_magic(member)
+        shape, _, dtype = _HEADERS[version](member)
+    return shape, dtype
+
+
+def _array(path: str) -> Any:
     with np.load(path, allow_pickle=False) as file:
-        return list(file.files)
-
-
-def _array(path: str, name: str) -> Any:
-    with np.load(path, allow_pickle=False) as file:
-        return file[name]
+        return file[file.files[0]]

@@ -178,7 +178,8 @@ class Run:
         """Sigma at several clips, and once more, with all that is left, at the one that turns out best."""
         share = self.left * LOOKS_SHARE / len(CLIPS)
         looks = [self.release_sigma(share, self.reachable(quantile, share)) for quantile in CLIPS]
-        usual = CLIPS.index(QUANTILE if m < self.units.d else WHOLE_QUANTILE)
+        wanted = QUANTILE if m < self.units.d else WHOLE_QUANTILE
+        usual = min(range(len(CLIPS)), key=lambda look: abs(CLIPS[look] - wanted))
         best = looks[best_clip(looks, self.k, usual=usual, n_hat=self.n_hat, left=self.left)]
         self.sigma = self.release_sigma(self.left, best.quantile).and_also(best)
         return from_matrix(self.sigma.matrix, noise=self.sigma.noise, m=m)

@@ -33,6 +33,7 @@ from eigenveil.mechanisms.private_mean import reachable_quantile
 from eigenveil.mechanisms.radius import EDGES, QUERIES
 from eigenveil.mechanisms.units import Units
 from eigenveil.mechanisms.veil import Veil
+from eigenveil.operators import RowsOperator
 from eigenveil.privacy.budget import split_mu
 
 SHARES = {"radius": 0.15, "sum": 0.6, "above": 0.02, "middle": 0.08, "rest radius": 0.06, "rest sum": 0.09}
@@ -70,6 +71,8 @@ class Variances:
         The same for what the components leave of a unit's trace. nan where there is no rest.
     n_hat : float
         By what sums were divided.
+    rows : bool
+        Whether every unit is one row, which is public.
     """
 
     explained: FloatArray
@@ -86,6 +89,7 @@ class Variances:
     rest_seen: float = math.nan
     rest_quantile: float = math.nan
     n_hat: float = math.nan
+    rows: bool = True
 
     @property
     def ratios(self) -> FloatArray:
@@ -194,6 +198,7 @@ def buy_variances(
         rest_seen=rest.seen,
         rest_quantile=rest.quantile,
         n_hat=n_hat,
+        rows=isinstance(units.operator, RowsOperator),
     )
 
 

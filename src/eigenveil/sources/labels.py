@@ -1,0 +1,83 @@
+"""Files with a column of labels: the same rows, and last the place of each row's label in a public list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.sources.columns import find_unit
+from eigenveil.sources.files import open_scan, scan_of
+from eigenveil.sources.paths import is_path
+from eigenveil.sources.scans import CsvScan, Scan
+from eigenveil.sources.source import Source
+
+_CODE = "\0 label"
+"""Name of the column of numbers; no file has it."""
+
+
+def open_labelled(data: Any, *, columns: list[str], units: Any, labels_in: str, labels: Sequence[Any]) -> Source:
+    """A source of the rows, or people, in files, one column wider: a row's label as a number from 0, or nan.
+
+    Parameters
+    ----------
+    data : path, glob, folder or list of these
+        Parquet, Feather or CSV.
+    columns : list of str
+        Columns of numbers.
+    units : str or array-like of ids, optional
+        Whose row each row is.
+    labels_in : str
+        The column of labels: text, whole numbers, truth values or dates, which are compared as text.
+    labels : sequence
+        All labels there may be, in the order of their numbers; rows with others get nan.
+    """
+    scan = scan_of(data, units) if is_path(data) else None
+    if scan is None:
+        raise InvalidInputError(
+            f"labels by the name of a column need files with named columns, got {type(data).__name__}.",
+            hint="Pass the labels themselves, one per row.",
+        )
+    place = find_unit(scan.schema.names, labels_in, what="column of labels")
+    if isinstance(scan, CsvScan):  # where whole numbers would come as floats
+        scan = replace(scan, schema=scan.schema.set(place, pa.field(labels_in, pa.string())))
+    kind = scan.schema.field(place).type
+    if pa.types.is_nested(kind) or pa.types.is_floating(kind):
+        raise InvalidInputError(
+            f"expected a column of labels (text, whole numbers, dates), but {labels_in!r} is of type {kind}.",
+            hint="Write one label per row, as text.",
+        )
+    coded = LabelledScan(scan, labels_in, tuple(map(str, labels)))
+    return open_scan(coded, columns=[*columns, _CODE], units=units)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LabelledScan:
+    """Another scan with one more column, of numbers in place of labels."""
+
+    scan: Scan
+    labels_in: str
+    labels: tuple[str, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of all columns."""
+        return self.scan.schema.append(pa.field(_CODE, pa.float64()))
+
+    def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
+        """The named columns."""
+        read = list(dict.fromkeys([*(name for name in names if name != _CODE), self.labels_in]))
+        for batch in self.scan.batches(read, height):
+            columns = [self._codes(batch) if name == _CODE else batch.column(name) for name in names]
+            yield pa.RecordBatch.from_arrays(columns, names=list(names))
+
+    def _codes(self, batch: pa.RecordBatch) -> pa.Array:
+        import pyarrow.compute as pc  # noqa: PLC0415
+
+        given = batch.column(self.labels_in)
+        plain = given.dictionary_decode() if pa.types.is_dictionary(given.type) else given
+        known = pa.array(self.labels, pa.string())
+        return pc.index_in(plain.cast(pa.string()), value_set=known).cast(pa.float64())
