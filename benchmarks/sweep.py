@@ -151,7 +151,7 @@ def main() -> None:
         "# Parts and constants of tracked block iteration, each changed by itself",
         "",
         f"zeta over zeta with the defaults: geometric mean over {len(CELLS)} cells, {options.seeds} seeds.",
-        "Made by `python benchmarks/sweep.py`, which says how to read it.",
+        f"Made by `python benchmarks/sweep.py --seeds {options.seeds}`, which says how to read it.",
         "",
         "| change | mean | best cell | worst cell |",
         "|---|---|---|---|",
