@@ -105,5 +105,8 @@ def test_demo(eigenveil, tmp_path):
     kept = told["kept"]
     assert kept["eigenveil"] > 0.9
     assert kept["eigenveil"] > kept["k-DP-PCA as printed"]
+    spiked = told["spiked"]
+    assert spiked["eigenveil"] > 0.999
+    assert spiked["eigenveil"] > spiked["DP-Gauss-1"] > spiked["k-DP-PCA as printed"]
     assert "score on component 1" in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
     assert load(tmp_path / "demo" / "model").ledger_.private
