@@ -52,7 +52,8 @@ def command(
     say(
         f"{len(rows)} handwritten digits of {rows.shape[1]} pixels, {components} directions, epsilon = {epsilon:g}"
     )
-    planned = plan(*rows.shape, components, epsilon=epsilon, delta=DELTA, spectrum="fast decay")
+    n, d = rows.shape
+    planned = plan(n, d, components, epsilon=epsilon, delta=DELTA, spectrum="fast decay")
     say(f"The plan, before any digit is read:\n{planned}\n")
     report = _story(rows, names, components, epsilon, out)
     kept = _digits_kept(rows, components, epsilon)
