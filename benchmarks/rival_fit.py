@@ -48,7 +48,7 @@ def opendp(X: Any, k: int, _: float) -> Callable[[], Any]:
 
 
 def signs(X: Any, k: int, delta: float) -> Callable[[], Any]:
-    """Rows of length 1 and Gaussian noise on their covariance: the idea of g_dppca = TRUE in R's dppca."""
+    """Rows of length 1 and Gaussian noise on their covariance: after g_dppca = TRUE in R's dppca."""
     from eigenveil.privacy.gaussian import gaussian_mu  # noqa: PLC0415
 
     def fit() -> Any:

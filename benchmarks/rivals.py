@@ -7,9 +7,9 @@ Every fit is a process of its own, one after the other, with a time limit. All h
 since by its own map it spends twice that), the cell's delta, k = 2, and rows of mean 0. eigenveil and the house's
 other methods are given nothing; diffprivlib and OpenDP the largest norm and, OpenDP, the number of rows. Both are
 pure epsilon-DP, and neither knows units of several rows or matrices ("rows only"). R's dppca is not run (CRAN).
-Its private directions scale rows to length 1 and noise their covariance; "signs" does that in numpy. (Its
-default directions are not private.) Seconds are over those of scikit-learn's PCA in the same run; peaks are of the
-whole process, with what it imports.
+Its private directions rest on a bounded transformation of rows and noise on their covariance; "signs" does that in
+numpy with rows scaled to length 1. (Its default directions are not private.) Seconds are over those of
+scikit-learn's PCA in the same run; peaks are of the whole process, with what it imports.
 """
 
 from __future__ import annotations
