@@ -9,6 +9,7 @@ A change in this file makes all results be run again; what is only said of a met
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,9 @@ from eigenveil.experiments.names import (
     GAUSS_2,
     GAUSS_2_PRINTED,
     LITERAL,
+    LITERAL_FIXED,
+    LITERAL_FIXED_FOUR,
+    LITERAL_LOG_BATCHES,
     OJAS,
     OJAS_PRINTED,
     PLAIN,
@@ -99,16 +103,29 @@ def _power_printed(data: Dataset, setting: Setting, seed: int) -> Release:
     return dp_power_method(data.samples, setting.k, **public, **scale, **_with(setting, seed))
 
 
-def _literal(data: Dataset, setting: Setting, seed: int) -> Release:
+def _literal(data: Dataset, setting: Setting, seed: int, **choices: Any) -> Release:
     return k_dp_pca(
         data.samples,
         setting.k,
         mean_estimator="privmean",
-        range_finder="privrange",
         learning_rates=setting.rates(),
         tau=setting.tau,
+        **choices,
         **_with(setting, seed),
     )
+
+
+def _literal_log_batches(data: Dataset, setting: Setting, seed: int) -> Release:
+    return _literal(data, setting, seed, batch_size=max(1, int(setting.n / math.log(setting.n) ** 3)))
+
+
+def _literal_fixed(data: Dataset, setting: Setting, seed: int) -> Release:
+    return _literal(data, setting, seed, range_finder=setting.spread_of_gradients)
+
+
+def _literal_fixed_four(data: Dataset, setting: Setting, seed: int) -> Release:
+    four = setting.n // (4 * setting.k)
+    return _literal(data, setting, seed, range_finder=setting.spread_of_gradients, batch_size=four)
 
 
 def _tracked_mean(data: Dataset, setting: Setting, seed: int) -> Release:
@@ -141,6 +158,9 @@ FITS: dict[str, Fit] = {
     POWER: _power,
     POWER_PRINTED: _power_printed,
     LITERAL: _literal,
+    LITERAL_LOG_BATCHES: _literal_log_batches,
+    LITERAL_FIXED: _literal_fixed,
+    LITERAL_FIXED_FOUR: _literal_fixed_four,
     TRACKED_MEAN: _tracked_mean,
     TRACKED_MEAN_RATES: _tracked_mean_rates,
     OJAS: _ojas,

@@ -113,6 +113,14 @@ class Setting:
         return self.lambda_1
 
     @property
+    def spread_of_gradients(self) -> float:
+        """The top eigenvalue of the covariance of A_i w at its largest over unit w, which PrivRange estimates.
+
+        Spiked: only z z^T w varies; 2 sigma^4. Gaussian: x (x.w) at the first eigenvector; 2 lambda_1^2.
+        """
+        return 2 * (self.sigma**4 if self.model == "spiked" else self.lambda_1**2)
+
+    @property
     def spectrum(self) -> tuple[float, float]:
         """lambda_k and lambda_{k+1}, which tell DP-Power-Method how many rounds it takes."""
         return self.gap + self.sigma**2, self.sigma**2

@@ -7,6 +7,7 @@ from eigenveil.experiments.figures import (
     gaussian_n,
     grid_k_d,
     learning_rate,
+    literal_choices,
     ojas_spiked,
     spiked_d,
     spiked_gap,
@@ -29,5 +30,6 @@ FIGURES: dict[str, Figure] = {
         gaussian_gap,
         gaussian_d,
         learning_rate,
+        literal_choices,
     )
 }
