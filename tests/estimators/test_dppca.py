@@ -214,6 +214,17 @@ def test_a_public_number_of_units_is_declared_and_not_bought():
         assert pca.n_samples_ == 6000
 
 
+def test_a_public_spectrum_is_declared_and_not_bought():
+    pca = DPPCA(2, options={"spectrum": [9.0, 4.0]}, whiten=True).fit(rows())
+    assert pca.explained_variance_.tolist() == [9.0, 4.0]
+    assert any("spectrum" in entry.what for entry in pca.ledger_.entries if entry.kind == "declared")
+    assert not any("variances" in entry.what for entry in pca.ledger_.entries)
+    with pytest.raises(AttributeError, match="no total variance"):
+        _ = pca.explained_variance_ratio_
+    with pytest.raises(AttributeError, match="bought no variances"):
+        pca.explained_variance_interval()
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [

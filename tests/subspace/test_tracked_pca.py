@@ -280,3 +280,35 @@ def test_a_declared_number_of_units_is_free_and_in_the_ledger():
     assert not any("number of" in entry.what for entry in entries if entry.kind != "declared")
     with pytest.raises(ev.errors.InvalidInputError, match="n must be a whole number"):
         tracked_pca(X, 2, epsilon=1.0, delta=1e-6, n=0)
+
+
+def test_a_declared_spectrum_is_free_and_in_the_ledger():
+    X = np.random.default_rng(0).normal(size=(5_000, 12)) * np.sqrt([9.0, 4.0] + [1.0] * 10)
+    bought = tracked_pca(X, 2, epsilon=1.0, delta=1e-6)
+    told = tracked_pca(X, 2, epsilon=1.0, delta=1e-6, spectrum=[9, 4, 1])
+    assert told.eigenvalues.tolist() == [9.0, 4.0]
+    assert told.variances is None
+    entries = told.ledger.entries
+    assert [entry.what for entry in entries if entry.kind == "declared"] == ["spectrum, 3 eigenvalues"]
+    assert not any("variances" in entry.what for entry in entries if entry.kind != "declared")
+    assert any("variances" in entry.what for entry in bought.ledger.entries)
+    assert told.ledger.mu == pytest.approx(bought.ledger.mu)  # what is saved goes to the directions
+
+
+@pytest.mark.parametrize(
+    ("spectrum", "said"),
+    [
+        ([9.0], "from k = 2 to d = 12"),
+        (np.ones((2, 2)), "from k = 2 to d = 12"),
+        (np.ones(13), "from k = 2 to d = 12"),
+        ([1.0, 2.0], "largest down"),
+        ([1.0, -1.0], "not negative"),
+        ([np.inf, 1.0], "finite"),
+        ([np.nan, 1.0], "finite"),
+    ],
+)
+def test_a_spectrum_that_cannot_be_one_is_refused_and_nothing_is_drawn(spectrum, said):
+    ledger = ev.Ledger(ev.Budget.from_epsilon_delta(1.0, 1e-6))
+    with pytest.raises(ev.errors.InvalidInputError, match=said):
+        tracked_pca(np.ones((50, 12)), 2, epsilon=1.0, delta=1e-6, spectrum=spectrum, ledger=ledger)
+    assert not [entry for entry in ledger.entries if entry.kind != "declared"]

@@ -15,7 +15,7 @@ TrackedPCA({A_i}, k, mu):
      While the centre has not caught up with the units, or directions still move by more than the noise of a last
        round: a round with 8 % of what is left
   4  a last round with all that is left; on few units two, 1 : 3
-  5  the first k directions; variances along them and in all, from a release of their own     # 2 %
+  5  the first k directions; variances along them and in all, from a release of their own     # 2 %, or declared
 
 Where k + 5 >= d the block would be the whole space: then steps 2 to 4 are releases of Sigma itself.
 What is asked when is decided in `tracked_run`; rounds are described in `tracking`, clips of Sigma in `sigma`.
@@ -30,6 +30,8 @@ import numpy as np
 import numpy.typing as npt
 
 from eigenveil.engines import LocalEngine
+from eigenveil.engines.population import FloatArray
+from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms import noisy_census, private_mean
 from eigenveil.mechanisms.units import Units
@@ -55,6 +57,7 @@ def tracked_pca(
     relation: Relation | str = Relation.ADD_REMOVE,
     center: bool = False,
     n: int | None = None,
+    spectrum: npt.ArrayLike | None = None,
     oversampling: int = 5,
     ledger: Ledger | None = None,
     random_state: int | None = None,
@@ -79,6 +82,9 @@ def tracked_pca(
         directions are those of the second moment.
     n : int, optional
         The number of units, if it is public anyway; written in the ledger as declared. None: a count is bought.
+    spectrum : array of at least k numbers, optional
+        Eigenvalues of Sigma, largest first, if they are public anyway; declared in the ledger. The first
+        k are then `eigenvalues`, and no variances along the directions are bought.
     oversampling : int
         How many directions more than k are followed, since the last wanted one is slow to tell from the next.
     ledger : Ledger, optional
@@ -89,7 +95,8 @@ def tracked_pca(
     Returns
     -------
     Release
-        `mean` if centred. `variances` along the components and in all, with their noise; `eigenvalues` are these.
+        `mean` if centred. `variances` along the components and in all, with their noise; `eigenvalues` are these
+        (no `variances` where a spectrum was declared).
         `diagnostics` has n_hat, the noisy number of bad units (None if n was declared), the pilot, per round its
         radius, noise, weights and offset, the last clip of Sigma, and what is known of all directions followed.
 
@@ -129,16 +136,23 @@ def tracked_pca(
         random_state=random_state,
         engine=engine,
     )
-    declared = Declared(n=n)
-    return on_units(units, check_k(k, units.d), center=center, n=declared.n, oversampling=oversampling)
+    k, known = check_k(k, units.d), Declared(n=n)
+    values = None if spectrum is None else _check_spectrum(spectrum, k, units.d)
+    return on_units(units, k, center=center, n=known.n, spectrum=values, oversampling=oversampling)
 
 
 def on_units(
-    units: Units, k: int, *, center: bool = False, n: int | None = None, oversampling: int = 5
+    units: Units,
+    k: int,
+    *,
+    center: bool = False,
+    n: int | None = None,
+    spectrum: FloatArray | None = None,
+    oversampling: int = 5,
 ) -> Release:
     """Run on units under a veil, with all of their budget."""
     m = min(k + oversampling, units.d)
-    shares = [COUNT_SHARE * (n is None), MEAN_SHARE * center, VARIANCES_SHARE]
+    shares = [COUNT_SHARE * (n is None), MEAN_SHARE * center, VARIANCES_SHARE * (spectrum is None)]
     mu_count, mu_mean, mu_variances, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1
     n_hat, bad = _count(units, n, mu_count)
@@ -151,8 +165,14 @@ def on_units(
         state = run.whole_space() if m == units.d <= WIDEST_MATRIX else run.by_blocks(m)
     # 5
     components = signed(np.ascontiguousarray(state.W[:, :k].T))
-    variances = buy_variances(units, components, guess=state.eigenvalues[:k], n_hat=n_hat, mu=mu_variances)
-    order = np.argsort(-variances.explained, kind="stable")
+    if spectrum is None:
+        bought = buy_variances(units, components, guess=state.eigenvalues[:k], n_hat=n_hat, mu=mu_variances)
+        order = np.argsort(-bought.explained, kind="stable")
+        eigenvalues, variances = bought.explained[order], bought.in_order(order)
+    else:
+        units.veil.ledger.declare(f"spectrum, {spectrum.size} eigenvalues", note="declared by the caller")
+        order = np.arange(k)
+        eigenvalues, variances = spectrum[:k].copy(), None
     if run.count_noise(run.first_share) > FEW:
         warnings.warn(run.too_few(), UserWarning, stacklevel=3)
     if bad is not None and bad - 3 / mu_count > MANY_BAD * (n_hat + bad):
@@ -160,8 +180,8 @@ def on_units(
     return Release(
         algorithm="tracked",
         components=components[order],
-        eigenvalues=variances.explained[order],
-        variances=variances.in_order(order),
+        eigenvalues=eigenvalues,
+        variances=variances,
         mean=mean,
         ledger=units.veil.ledger,
         diagnostics={
@@ -182,6 +202,19 @@ def _count(units: Units, n: int | None, mu: float) -> tuple[float, float | None]
         return float(n), None
     census = noisy_census(units.block(np.eye(units.d, 1)), mu=mu, veil=units.veil)
     return max(1.0, census.good), max(0.0, census.bad)
+
+
+def _check_spectrum(spectrum: npt.ArrayLike, k: int, d: int) -> FloatArray:
+    """Declared eigenvalues, if they can be such."""
+    values = np.array(spectrum, dtype=np.float64)
+    if values.ndim != 1 or not k <= values.size <= d:
+        raise InvalidInputError(
+            f"spectrum must hold from k = {k} to d = {d} eigenvalues, got an array of shape {values.shape}.",
+            hint="Only eigenvalues that are public anyway belong here; None buys variances.",
+        )
+    if not (np.all(np.isfinite(values)) and values[-1] >= 0 and np.all(np.diff(values) <= 0)):
+        raise InvalidInputError("spectrum must be finite, not negative, and sorted from the largest down.")
+    return values
 
 
 def _followed(state: State, order: npt.NDArray[np.intp]) -> dict[str, tuple[float, ...]]:
