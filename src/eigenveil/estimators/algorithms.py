@@ -20,7 +20,7 @@ from eigenveil.subspace import (
     k_dp_pca,
     tracked_pca,
 )
-from eigenveil.subspace.dp_gauss_2 import _test_cost
+from eigenveil.subspace.dp_gauss_2 import cost_of_test
 
 _OWN = frozenset(
     {
@@ -80,7 +80,7 @@ class Algorithm:
 
 
 def _of_the_test(epsilon: float, delta: float) -> tuple[float, float]:
-    return _test_cost(epsilon, delta, None, None)
+    return cost_of_test(epsilon, delta, None, None)
 
 
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(

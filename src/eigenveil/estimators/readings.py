@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from eigenveil.estimators.settings import Settings, read_settings
-from eigenveil.oracles.dp_ojas import _MOST_STEPS
-from eigenveil.oracles.modified_dp_pca import _MOST_ROUNDS
+from eigenveil.oracles.dp_ojas import MOST_STEPS
+from eigenveil.oracles.modified_dp_pca import MOST_ROUNDS
 from eigenveil.privacy import Relation
 from eigenveil.subspace.dp_power_method import power_rounds
 from eigenveil.subspace.tracked_run import MOST_EXTRA, PILOT_ROUNDS, WIDEST_MATRIX
@@ -95,8 +95,8 @@ def _algorithm(settings: Settings, d: int) -> tuple[int, bool]:
         "dp-gauss-1": (3, True),
         "dp-gauss-2": (3 if k < d else 0, True),
         "dp-power": (2 + power_rounds(d, k), True),
-        "k-dp-pca": (by_place + k * (1 + 3 * _MOST_ROUNDS), False),
-        "k-dp-ojas": (by_place + k * (2 + _MOST_STEPS), False),
+        "k-dp-pca": (by_place + k * (1 + 3 * MOST_ROUNDS), False),
+        "k-dp-ojas": (by_place + k * (2 + MOST_STEPS), False),
     }
     return counts[settings.name]
 

@@ -9,7 +9,6 @@ A change in this file makes all results be run again; what is only said of a met
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +37,7 @@ from eigenveil.experiments.names import (
 from eigenveil.experiments.setting import Setting
 from eigenveil.operators import SpikedOperator
 from eigenveil.privacy import Budget, Ledger, Relation
+from eigenveil.schedules import batch_size_theorem
 from eigenveil.subspace import (
     Release,
     dp_gauss_1,
@@ -116,7 +116,7 @@ def _literal(data: Dataset, setting: Setting, seed: int, **choices: Any) -> Rele
 
 
 def _literal_log_batches(data: Dataset, setting: Setting, seed: int) -> Release:
-    return _literal(data, setting, seed, batch_size=max(1, int(setting.n / math.log(setting.n) ** 3)))
+    return _literal(data, setting, seed, batch_size=batch_size_theorem(setting.n))
 
 
 def _literal_fixed(data: Dataset, setting: Setting, seed: int) -> Release:

@@ -35,13 +35,14 @@ from eigenveil.mechanisms.exact_noise import gaussian_integers
 from eigenveil.mechanisms.sampled_noise import sampled_noise
 from eigenveil.mechanisms.units import Units
 from eigenveil.mechanisms.veil import check_sensitivity, grid_exponent
-from eigenveil.oracles.steps import Answer, Rates, printed_rate, rate_at, step
+from eigenveil.oracles.steps import Answer, Rates, rate_at, step
 from eigenveil.privacy import Relation, split_mu
 from eigenveil.privacy.gaussian import check_delta, check_epsilon
 from eigenveil.privacy.poisson import poisson_noise_multiplier
+from eigenveil.schedules import HarmonicSchedule
 
 _COUNT_SHARE, _CLIP_SHARE = 0.01, 0.09
-_MOST_STEPS = 30
+MOST_STEPS = 30
 _BOUGHT_RATE = 10.0
 Sum = Callable[[FloatArray, int], IntArray]
 """The clipped sum of one step at w, in whole steps of 2^exponent."""
@@ -197,13 +198,13 @@ class DPOjas:
         if self.printed is not None or self.sampling == "poisson":
             return max(1, round(n_hat))
         quiet = 2 * math.sqrt(units.d) / mu  # units in a step whose noise is half of their clipped sum
-        return min(_MOST_STEPS, max(1, int(n_hat / quiet)))
+        return min(MOST_STEPS, max(1, int(n_hat / quiet)))
 
     def _rates(self, beta: float) -> Rates:
         if self.learning_rates is not None:
             return self.learning_rates
         if self.clip is not None:
-            return printed_rate
+            return HarmonicSchedule()
         return lambda t: _BOUGHT_RATE / (beta * (1 + t))
 
     def _noise_and_sums(self, units: Units, T: int, beta: float, mu: float) -> tuple[Grant, Iterator[Sum]]:

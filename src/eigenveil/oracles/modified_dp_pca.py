@@ -30,8 +30,9 @@ from eigenveil.mechanisms.priv_range import priv_range
 from eigenveil.mechanisms.radius import QUERIES
 from eigenveil.mechanisms.units import Units
 from eigenveil.mechanisms.veil import check_sensitivity
-from eigenveil.oracles.steps import Answer, Rates, printed_rate, rate_at, step
+from eigenveil.oracles.steps import Answer, Rates, rate_at, step
 from eigenveil.privacy import Relation, split_mu
+from eigenveil.schedules import HarmonicSchedule
 
 MeanEstimator = Literal["tracked", "privmean"]
 RangeFinder = Literal["tracked", "privrange"] | float
@@ -39,7 +40,7 @@ RangeFinder = Literal["tracked", "privrange"] | float
 _COUNT_SHARE, _RADIUS_SHARE = 0.02, 0.06
 _QUIET = 7.0
 """How many times the noise of a count a batch has to be, so that the radius search is not lost."""
-_MOST_ROUNDS = 8
+MOST_ROUNDS = 8
 _ERROR = 0.05
 """Errors of a private gradient over its radius: about sqrt(d)/(mu n), near 1/20 where rounds are worth having."""
 
@@ -192,7 +193,7 @@ class ModifiedDPPCA:
     def _rate(self, t: int) -> float | None:
         if self.learning_rates is not None:
             return rate_at(self.learning_rates, t)
-        return rate_at(printed_rate, t) if self.mean_estimator == "privmean" else None
+        return rate_at(HarmonicSchedule(), t) if self.mean_estimator == "privmean" else None
 
     # -- one round -------------------------------------------------------------------------------
 
@@ -328,7 +329,7 @@ def rounds_for(n_hat: float, *, mu: float) -> int:
     [1, 3, 8, 8]
     """
     noise = math.sqrt(QUERIES / _RADIUS_SHARE) / mu
-    return 1 + min(_MOST_ROUNDS - 1, max(0, int(n_hat / 2 / (_QUIET * noise))))
+    return 1 + min(MOST_ROUNDS - 1, max(0, int(n_hat / 2 / (_QUIET * noise))))
 
 
 def _after_count(units: Units, w: FloatArray) -> tuple[float, Units]:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenveil.mechanisms.units import Units
-from eigenveil.oracles.steps import Answer, Rates, printed_rate, rate_at, step
+from eigenveil.oracles.steps import Answer, Rates, rate_at, step
+from eigenveil.schedules import HarmonicSchedule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +52,7 @@ class Oja:
     def __call__(self, units: Units) -> Answer:
         """The top direction of the units, not privately."""
         units.veil.ledger.mark_not_private("Oja's algorithm adds no noise")
-        rates = printed_rate if self.learning_rates is None else self.learning_rates
+        rates = HarmonicSchedule() if self.learning_rates is None else self.learning_rates
         # 1
         w = units.random_start(1)
         # 2

@@ -27,17 +27,12 @@ class Answer:
     diagnostics: Mapping[str, object] = field(default_factory=dict)
 
 
-def printed_rate(t: int) -> float:
-    """The rate 1/(1 + t) of the paper's experiments with k-DP-Ojas, which depends on nothing."""
-    return 1 / (1 + t)
-
-
 def rate_at(rates: Rates, t: int) -> float:
     """The learning rate of step t (from 1).
 
     Examples
     --------
-    >>> rate_at(printed_rate, 1), rate_at([0.5, 0.25], 2)
+    >>> rate_at(lambda t: 1 / (1 + t), 1), rate_at([0.5, 0.25], 2)
     (0.5, 0.25)
     """
     if not callable(rates) and t > len(rates):

@@ -150,7 +150,7 @@ def dp_gauss_2(
         test = (epsilon / 2, 0.0)
         _need_beta(declared)
     else:
-        test = _test_cost(epsilon, delta, test_epsilon, test_delta)
+        test = cost_of_test(epsilon, delta, test_epsilon, test_delta)
     units = open_units(
         samples,
         epsilon=epsilon,
@@ -316,9 +316,10 @@ def _release(units: Units, basis: FloatArray, diagnostics: dict[str, object]) ->
     )
 
 
-def _test_cost(
+def cost_of_test(
     epsilon: float, delta: float, test_epsilon: float | None, test_delta: float | None
 ) -> tuple[float, float]:
+    """What the test on the gap costs: as asked for, else a share of the whole."""
     first = epsilon / 4 if test_epsilon is None else test_epsilon
     second = delta / 2 if test_delta is None else test_delta
     if not (0 < first < epsilon and 0 < second < delta):
