@@ -160,11 +160,14 @@ def test_printed_noise_has_points_wherever_it_is_tried():
 def test_the_page(made, tmp_path):
     path = write_claims(made.out, tmp_path / "claims.md")
     text = path.read_text(encoding="utf-8")
-    assert text.count("no verdict") == sum(bool(claim.figures) for claim in CLAIMS)
+    measured = sum(bool(claim.figures) for claim in CLAIMS)
+    assert text.count("no verdict") == measured
     assert all(method.label in text for method in METHODS.values())
-    assert all(f"({made.out.name}/{name}.svg)" in text for name in FIGURES)
+    assert all(f"![{figure.title}]({made.out.name}/{name}.svg)" in text for name, figure in FIGURES.items())
     assert ">>>" not in text
     lines = [line for line in text.splitlines() if line.startswith("| ") and line[2].isdigit()]
     assert len(lines) == len(CLAIMS)
     assert {line.count("|") for line in lines} == {7}
-    assert page(CLAIMS, {}, folder="figures").count("not run yet") == sum(bool(claim.figures) for claim in CLAIMS)
+    assert page(CLAIMS, {}, FIGURES, folder="figures").count("not run yet") == sum(
+        bool(claim.figures) for claim in CLAIMS
+    )

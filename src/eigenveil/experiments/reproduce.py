@@ -104,5 +104,5 @@ def write_claims(out: Path, target: Path) -> Path:
         if (out / f"{name}.csv").exists()
     }
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(page(CLAIMS, tables, folder=out.name), encoding="utf-8")
+    target.write_text(page(CLAIMS, tables, FIGURES, folder=out.name), encoding="utf-8")
     return target

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from eigenveil.experiments.figure import Figure
 from eigenveil.experiments.methods import METHODS
 from eigenveil.experiments.table import Row, Table
 
@@ -267,6 +268,8 @@ under replace-one with n public. Ranges that the paper does not print are ours; 
 | | where | the paper claims | figures | verdict | numbers (zeta, mean) |
 |---|---|---|---|---|---|"""
 
+_LEGEND = "Dashed: not private. Shades are 95 % intervals of the mean; in the grid, bars are standard deviations."
+
 # -- telling ---------------------------------------------------------------------------------------
 
 
@@ -300,18 +303,32 @@ def _word(found: Mapping[Form, Finding]) -> str:
     return f"**Not reproduced** under valid privacy{beside}"
 
 
-def page(claims: Sequence[Claim], tables: Tables, *, folder: str) -> str:
-    """All claims with their verdicts, as Markdown."""
+def page(claims: Sequence[Claim], tables: Tables, figures: Mapping[str, Figure], *, folder: str) -> str:
+    """All claims with their verdicts, and the pictures, as Markdown."""
     lines = [_HEAD.format(folder=folder, nothing=NOTHING_LEARNT)]
     for number, claim in enumerate(claims, start=1):
         word, numbers = verdict(claim, tables)
         linked = ", ".join(f"[{name}]({folder}/{name}.svg)" if name in tables else name for name in claim.figures)
         lines.append(f"| {number} | {claim.where} | {claim.says} | {linked} | {word} | {numbers} |")
-    lines += ["", "## How the tables were made", "", "```sh"]
-    lines += [table.command for table in tables.values()]
-    lines += ["```", "", "## How each curve is run", "", "| curve | how |", "|---|---|"]
+    lines += ["", "## The figures", "", _LEGEND]
+    for name, table in tables.items():
+        lines += _picture(figures[name], table.command, f"{folder}/{name}")
+    lines += ["", "## How each curve is run", "", "| curve | how |", "|---|---|"]
     lines += [f"| {method.label} | {method.what} |" for method in METHODS.values()]
     return "\n".join([*lines, ""])
+
+
+def _picture(figure: Figure, command: str, stem: str) -> list[str]:
+    return [
+        "",
+        f"### {figure.title}",
+        "",
+        f"Paper: {figure.where}. It says: {figure.says} Here: {figure.choice}",
+        "",
+        f"![{figure.title}]({stem}.svg)",
+        "",
+        f"`{command}`, [numbers]({stem}.csv)",
+    ]
 
 
 # -- small things ----------------------------------------------------------------------------------
