@@ -3,13 +3,14 @@
     make rivals                                   # builds environments for diffprivlib and OpenDP, and runs this
     python benchmarks/rivals.py --cells digits    # cells whose name contains this; prints only
 
-Every fit is a process of its own, one after the other, with a time limit. All have epsilon = 1 (OpenDP half of it,
-since by its own map it spends twice that), the cell's delta, k = 2, and rows of mean 0. eigenveil and the house's
-other methods are given nothing; diffprivlib and OpenDP the largest norm and, OpenDP, the number of rows. Both are
-pure epsilon-DP, and neither knows units of several rows or matrices ("rows only"). R's dppca is not run (CRAN).
-Its private directions rest on a bounded transformation of rows and noise on their covariance; "signs" does that in
-numpy with rows scaled to length 1. (Its default directions are not private.) Seconds are over those of
-scikit-learn's PCA in the same run; peaks are of the whole process, with what it imports.
+Every fit is a process of its own, with a time limit; one after the other, but for diffprivlib beside OpenDP. All
+have epsilon = 1 (OpenDP half of it, since by its own map it spends twice that), the cell's delta, k = 2, and rows
+of mean 0. eigenveil and the house's other methods are given nothing; diffprivlib and OpenDP the largest norm and,
+OpenDP, the number of rows. Both are pure epsilon-DP, and neither knows units of several rows or matrices ("rows
+only"). R's dppca is not run (CRAN). Its private directions rest on a bounded transformation of rows and noise on
+their covariance; "signs" does that in numpy with rows scaled to length 1. (Its default directions are not
+private.) Seconds are over those of scikit-learn's PCA in the same run; peaks are of the whole process, with what
+it imports.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from cells import Cell, Drawn, arena, available, decay, gaussian
@@ -34,6 +36,7 @@ HERE = pathlib.Path(__file__).parent
 OTHERS = {"diffprivlib 0.6.6": "diffprivlib", "OpenDP 0.16": "opendp"}
 """Libraries with an environment of their own, .venv-NAME."""
 PLAIN = "scikit-learn, not private"
+ROWS_ONLY = {PLAIN, "signs, as R's dppca", *OTHERS}
 K = 2
 
 
@@ -46,6 +49,7 @@ class Found:
     seconds: float = float("nan")
     peak: float = float("nan")
     why: str = ""
+    components: np.typing.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
 
 
 def cells() -> list[Cell]:
@@ -55,44 +59,70 @@ def cells() -> list[Cell]:
     return small + sorted(arena(), key=lambda cell: next(i for i, name in enumerate(first) if name in cell.name))
 
 
-def fitted(method: str, drawn: Drawn, delta: float, limit: float) -> Found:
-    """One fit in a process of its own."""
-    python = sys.executable
-    if method in OTHERS:
-        if set(drawn.arrays) != {"X"}:
-            return Found(why="rows only")
-        own = HERE.parent / f".venv-{OTHERS[method]}" / "bin" / "python"
-        if not own.exists():
-            return Found(why="not installed")
-        python = str(own)
-    if method in (PLAIN, "signs, as R's dppca") and "X" not in drawn.arrays:
+def fitted(method: str, folder: pathlib.Path, arrays: set[str], delta: float, limit: float) -> Found:
+    """One fit in a process of its own; energy is still to be measured on what it leaves in the folder."""
+    rows = arrays == {"X"} or (method == PLAIN and "X" in arrays)  # without noise, people are their rows
+    if method in ROWS_ONLY and not rows:
         return Found(why="rows only")
-    with tempfile.TemporaryDirectory() as folder:
-        data, out = f"{folder}/data.npz", f"{folder}/out.npy"
-        arrays = {"X": drawn.arrays["X"]} if method == PLAIN else drawn.arrays
-        np.savez(data, **arrays)
-        command = [python, str(HERE / "rival_fit.py"), method, data, str(K), str(delta), out]
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-        try:
-            done = subprocess.run(  # noqa: S603
-                command, capture_output=True, text=True, timeout=limit, env=environment, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return Found(why=f"did not finish in {limit:.0f} s")
-        if done.returncode:
-            return Found(why=done.stderr.strip().splitlines()[-1].split(":")[0])
-        components, told = np.load(out), json.loads(done.stdout.splitlines()[-1])
-    kept = metrics.energy_ratio(np.linalg.qr(components.T)[0].T, drawn.covariance)
-    return Found(kept, max(0.0, 1 - kept) ** 0.5, told["seconds"], told["peak"])
+    python = pathlib.Path(sys.executable)
+    if method in OTHERS:
+        python = HERE.parent / f".venv-{OTHERS[method]}" / "bin" / "python"
+        if not python.exists():
+            return Found(why="not installed")
+    data = folder / ("X.npz" if method == PLAIN else "data.npz")
+    out = folder / f"{list(METHODS).index(method)}.npy"
+    command = [python, HERE / "rival_fit.py", method, data, K, delta, out]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(  # noqa: S603
+            [*map(str, command)], capture_output=True, text=True, timeout=limit, env=environment, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return Found(why=f"did not finish in {limit:.0f} s")
+    if done.returncode:
+        return Found(why=done.stderr.strip().splitlines()[-1].split(":")[0])
+    told = json.loads(done.stdout.splitlines()[-1])
+    return Found(seconds=told["seconds"], peak=told["peak"], components=np.load(out))
 
 
-def over_seeds(method: str, cell: Cell, seeds: int, limit: float) -> Found:
-    """The mean over data sets; the first that fails speaks for all."""
-    found = []
+def on_data(drawn: Drawn, delta: float, limit: float, *, methods: list[str]) -> dict[str, Found]:
+    """Every method on one data set: the house's one after the other, other libraries side by side."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        np.savez(folder / "data.npz", **drawn.arrays)
+        if "X" in drawn.arrays:
+            np.savez(folder / "X.npz", X=drawn.arrays["X"])
+
+        def fit(method: str) -> Found:
+            return fitted(method, folder, set(drawn.arrays), delta, limit)
+
+        found = {method: fit(method) for method in methods if method not in OTHERS}
+        others = [method for method in methods if method in OTHERS]
+        with ThreadPoolExecutor() as pool:
+            found |= dict(zip(others, pool.map(fit, others), strict=True))
+    return {method: one if one.why else measured(one, drawn) for method, one in found.items()}
+
+
+def measured(found: Found, drawn: Drawn) -> Found:
+    """With the energy that its components keep."""
+    kept = metrics.energy_ratio(np.linalg.qr(found.components.T)[0].T, drawn.covariance)
+    return replace(found, energy=kept, zeta=max(0.0, 1 - kept) ** 0.5, components=np.zeros((0, 0)))
+
+
+def over_seeds(cell: Cell, seeds: int, limit: float) -> dict[str, Found]:
+    """Means over data sets; a method that fails on one is not tried on the next, and says why."""
+    found: dict[str, list[Found]] = {method: [] for method in METHODS}
     for seed in range(seeds):
-        found.append(fitted(method, cell.draw(1000 + seed), cell.delta, limit))
-        if found[-1].why:
-            return found[-1]
+        going = [method for method, ones in found.items() if not any(one.why for one in ones)]
+        for method, one in on_data(cell.draw(1000 + seed), cell.delta, limit, methods=going).items():
+            found[method].append(one)
+            print(f"{cell.name}, {method}: {one}", file=sys.stderr, flush=True)
+    return {method: _mean(ones) for method, ones in found.items()}
+
+
+def _mean(found: list[Found]) -> Found:
+    if found[-1].why:
+        return found[-1]
     numbers = [[getattr(one, name) for one in found] for name in ("energy", "zeta", "seconds", "peak")]
     return Found(*(statistics.mean(values) for values in numbers))
 
@@ -123,7 +153,7 @@ def main() -> None:
     """Run, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cells", default="", help="only cells whose name contains this; nothing is written")
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=3, help="data sets a cell")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds that a fit may take")
     options = parser.parse_args()
     results: dict[str, dict[str, Found]] = {}
@@ -131,10 +161,7 @@ def main() -> None:
     for cell in cells():
         if options.cells not in cell.name or not available(cell):
             continue
-        results[cell.name] = {}
-        for method in METHODS:
-            results[cell.name][method] = over_seeds(method, cell, options.seeds, options.limit)
-            print(f"{cell.name}, {method}: {results[cell.name][method]}", file=sys.stderr)
+        results[cell.name] = over_seeds(cell, options.seeds, options.limit)
         text = "\n".join([*_head(options.seeds, options.limit), *tables(results)])
         if not options.cells:
             (HERE / "results" / "rivals.md").write_text(text)
@@ -145,7 +172,7 @@ def _head(seeds: int, limit: float) -> list[str]:
     return [
         "# Rivals: k = 2, epsilon = 1",
         "",
-        f"Made by `make rivals` ({seeds} data set(s) a cell, {limit:.0f} s a fit).",
+        f"Made by `make rivals` (means over {seeds} data sets a cell, {limit:.0f} s a fit at most).",
         "`benchmarks/rivals.py` says what each is given, and what `signs` is. delta is .01 for spiked, 1e-6 else.",
         "",
     ]
