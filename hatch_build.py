@@ -33,7 +33,9 @@ class KernelBuildHook(BuildHookInterface[Any]):
             except (OSError, subprocess.CalledProcessError) as error:
                 sys.stderr.write(f"eigenveil: no compiled kernels, numpy will do the work slowly ({error})\n")
                 return
-            library.write_bytes(made.read_bytes())
+            beside = library.with_suffix(".new")  # processes that have the old one loaded keep it
+            beside.write_bytes(made.read_bytes())
+            beside.replace(library)
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
         build_data["force_include"][str(library)] = f"eigenveil/kernels/{library.name}"

@@ -1,4 +1,5 @@
-/* Included by loops.c once for each vector width; defines NAME(row_product), NAME(rows_survey), NAME(outer_means).
+/* Included by loops.c once for each vector width; defines NAME(row_squares), NAME(row_product), NAME(rows_survey),
+ * NAME(rows_rounded), NAME(outer_means).
  * Bits do not depend on WIDTH, ROWS, GROUP or SLAB: they only decide what is in flight together. */
 #define INLINE static inline __attribute__((always_inline))
 typedef double NAME(vec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
@@ -32,6 +33,11 @@ INLINE double NAME(square)(const double *x, size_t d)
     for (int l = 0; k < d; k++, l++) lane[l] += x[k] * x[k];
     for (int l = 0; l < 8; l++) total += lane[l];
     return total;
+}
+
+void NAME(row_squares)(const double *x, size_t n, size_t d, double *out)
+{
+    for (size_t i = 0; i < n; i++) out[i] = NAME(square)(x + i * d, d);
 }
 
 /* Of ||x y^T - C||^2, with y and t = C^T x one after the other: the part s yy, and all of it. */
@@ -177,7 +183,36 @@ void NAME(rows_survey)(const void *X, const double *const *columns, int single, 
     }
 }
 
-/* The same for sparse rows, whose shift and centre stay implicit: S gets round(x_k c y_j / grid) at the entries that
+/* Rows as integers: out[q][i] = round(c x / grid), c = min(1, inner / norm), for each radius q. error: relative error
+ * bound of a squared norm. squares: ||x||^2, infinite for rows that are bad or skipped, which become 0. */
+void NAME(rows_rounded)(const void *X, const double *const *columns, int single, size_t n, size_t d,
+                        const double *shift, const uint8_t *skip, double error, size_t radii, const double *inner,
+                        const double *per_grid, double *squares, double *out, double *work)
+{
+    for (size_t i = 0; i < n; i += GROUP) {
+        const double *x = work;
+        if (single || columns || shift || i + GROUP > n)
+            NAME(load)(X, columns, single, i, n, d, shift, GROUP, work);
+        else
+            x = (const double *)X + i * d;
+        for (size_t r = 0; r < GROUP && i + r < n; r++) {
+            if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
+            double s = NAME(square)(x + r * d, d), norm = NAME(upper)(s, error * s + 0x1p-1000);
+            int bad = !isfinite(s * s) || (skip && skip[i + r]);
+            squares[i + r] = bad ? INFINITY : s;
+            for (size_t q = 0; q < radii; q++) {
+                double *y = out + (q * n + i + r) * d;
+                double c = norm <= inner[q] ? 1.0 : inner[q] / norm;
+                if (bad)
+                    memset(y, 0, d * sizeof *y);
+                else
+                    for (size_t k = 0; k < d; k++) y[k] = (x[r * d + k] * c * per_grid[q] + ROUND) - ROUND;
+            }
+        }
+    }
+}
+
+/* The same as rows_survey for sparse rows, whose shift and centre stay implicit: S gets round(x_k c y_j / grid) at the entries that
  * are there, Y the sum of round(c y_j * y_scale), F the sum of round(c * f_scale). Bshift = B^T shift. */
 void NAME(csr_survey)(const double *data, const int32_t *indices, const int64_t *indptr, size_t n, const double *shift,
                       double mm, const uint8_t *skip, const double *B, const double *Bshift, size_t m, size_t cols,

@@ -44,12 +44,10 @@ class FromRows:
         """
         if sparse.issparse(values) and self.removed is None:
             return _with_rest(*self._sparse_products(values, U))
-        out, ones = np.empty((values.shape[0], U.shape[1] + 1)), np.ones((self.d, 1))
+        out = np.empty((values.shape[0], U.shape[1] + 1))
         for where in cut(len(out), 16 * self.d):  # pieces that stay in the cache
             rows = self.dense(values[where])
-            with np.errstate(invalid="ignore", over="ignore"):
-                squares = row_product(rows * rows, ones)[:, 0]
-            out[where] = _with_rest(row_product(rows, U), squares)
+            out[where] = _with_rest(row_product(rows, U), squared_row_norms(rows))
         return out
 
     def _sparse_products(self, values: Any, U: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from eigenveil.kernels import (
     Clip,
+    GramSurveyor,
     RowSurveyor,
     SparseRowSurveyor,
     Surveyor,
@@ -57,8 +58,15 @@ class RowsOperator(FromRows):
         )
 
     def matrix_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """The same with W = I."""
-        return self.surveyor(np.eye(self.d), centre, clips)
+        """The same with W = I; quicker around 0."""
+        if centre.any():
+            return self.surveyor(np.eye(self.d), centre, clips)
+        if self.removed is not None:
+            return Prepared(GramSurveyor(self.d, clips), self._dense_pieces)
+        return Either(
+            lambda: GramSurveyor(self.d, clips, shift=self.shift),
+            lambda: SparseRowSurveyor(np.eye(self.d), centre, clips, shift=self.shift),
+        )
 
     def vector_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
         """Norms and clipped sums of x - centre."""

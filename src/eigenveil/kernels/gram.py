@@ -1,0 +1,117 @@
+"""One pass over dense rows for the sum of their matrices x x^T: rows become integers, which BLAS multiplies."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from eigenveil.kernels import loops
+from eigenveil.kernels.clips import Clip
+from eigenveil.kernels.columns import Columns, places
+from eigenveil.kernels.fixed_point import inner_radius
+from eigenveil.kernels.loops import GROUP, BoolArray, FloatArray, IntArray, Rows
+from eigenveil.kernels.row_loop import norm_error, upper
+
+_BLOCK_ENTRIES, _FEWEST_ROWS = 1 << 17, 256
+_BITS = 32
+_MOST_ROWS = 1 << (53 - _BITS)
+_ROUND = 1.5 * 2.0**52
+_TINY = 2.0**-1000
+
+
+class GramSurveyor:
+    """x x^T over dense rows x (less a shift): norms ||x||^2, and for every clip the sum of y y^T, y an integer x.
+
+    Rounding rows in place of matrices leaves nothing to do per entry of a matrix but to multiply and to add.
+
+    Formal guarantees
+    -----------------
+    Let R be a radius, g = 2^exponent and h = 2^row_exponent. A row becomes the vector y of the integers nearest to
+    c x/h, c = min(1, r'/u), where u is not below ||x|| (`norm_error`, and 2^-1000 for squares that underflow) and
+    r' = (root - sqrt(d)/2 h) (1 - 2^-40). Floats move c x by a relative 2^-50 at most, rounding by sqrt(d)/2 h, so
+    ||y|| h <= root; root^2 <= R' = R - (d + 1) g. So ||y y^T|| h^2 = ||y||^2 h^2 <= R'.
+
+    h is such that R'/h^2 <= 2^32. Over 2^21 rows all partial sums of products y_k y_l are integers up to 2^53:
+    exact in float64, in whatever order and with whatever fused operations BLAS adds them. Then they go into int64.
+
+    Sums over all units are rounded down to multiples of g, which moves the difference between neighbours by less
+    than a step an entry, by less than d g over all d^2 of them. So neighbours lie at most R apart.
+
+    A unit whose ||x||^4 overflows is bad, as it is for `RowSurveyor`.
+    """
+
+    def __init__(self, d: int, clips: Sequence[Clip], *, shift: FloatArray | None = None) -> None:
+        self._d, self._clips = d, clips
+        self._shift = None if shift is None else np.ascontiguousarray(shift, dtype=np.float64)
+        within = [inner_radius(size=d * d, radius=c.radius, exponent=c.exponent, steps=1.0) for c in clips]
+        self._row_exponents = [math.ceil((math.frexp(radius)[1] - _BITS) / 2) for radius in within]
+        roots = [math.nextafter(math.sqrt(radius), 0.0) for radius in within]
+        pairs = zip(roots, self._row_exponents, strict=True)
+        self._inner = np.array([inner_radius(size=d, radius=root, exponent=h) for root, h in pairs])
+        self._per_grid = np.ldexp(1.0, -np.array(self._row_exponents, dtype=np.int64))
+        self._near = np.zeros((len(clips), d, d))
+        self._sums = np.zeros((len(clips), d, d), dtype=np.int64)
+        self._rows = 0
+        self._work = np.empty(GROUP * d)
+
+    def fork(self) -> GramSurveyor:
+        """The same with empty sums."""
+        return GramSurveyor(self._d, self._clips, shift=self._shift)
+
+    def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
+        """Take in rows of shape (units, d)."""
+        if isinstance(chunk, Columns) and (chunk.dtype == np.float32 or not loops.compiled()):
+            chunk = np.asarray(chunk)
+        norms = np.empty(len(chunk))
+        height = max(_FEWEST_ROWS, _BLOCK_ENTRIES // self._d)
+        for start in range(0, len(norms), height):
+            where = slice(start, start + height)
+            y = self._whole(chunk[where], None if skip is None else skip[where], norms[where])
+            if self._rows + y.shape[1] > _MOST_ROWS:
+                self._settle()
+            self._rows += y.shape[1]
+            for q in range(len(self._clips)):
+                self._near[q] += y[q].T @ y[q]
+        return norms
+
+    def merge(self, other: GramSurveyor) -> None:
+        """Take over what a fork has summed."""
+        other._settle()
+        self._sums += other._sums
+
+    def sums(self) -> list[IntArray]:
+        """One sum per clip, of shape (d, d), rounded down to its grid."""
+        self._settle()
+        ups = [2 * h - clip.exponent for h, clip in zip(self._row_exponents, self._clips, strict=True)]
+        return [total << up if up >= 0 else total >> -up for total, up in zip(self._sums, ups, strict=True)]
+
+    def _settle(self) -> None:
+        """Move what floats have summed into integers."""
+        self._sums += self._near.astype(np.int64)
+        self._near[:] = 0.0
+        self._rows = 0
+
+    def _whole(self, rows: Rows | Columns, skip: BoolArray | None, squares: FloatArray) -> FloatArray:
+        """Rows as integers, for every clip: shape (clips, rows, d). Fills in `squares`, infinite for bad rows."""
+        y = np.empty((len(self._clips), len(squares), self._d))
+        error = norm_error(self._d, 1)
+        if loops.compiled():
+            single = ctypes.c_int(rows.dtype == np.float32)
+            flags = None if skip is None else skip.astype(np.uint8)
+            head = (*places(rows), single, squares.size, self._d, self._shift, flags, error)
+            loops.call("rows_rounded", *head, len(y), self._inner, self._per_grid, squares, y, self._work)
+            return y
+        x = loops.shifted(np.asarray(rows), self._shift)
+        with np.errstate(all="ignore"):
+            s = loops.squared_row_norms(x)
+            bad = ~np.isfinite(s * s) | (False if skip is None else skip)
+            squares[:] = np.where(bad, np.inf, s)
+            norms = upper(s, error * s + _TINY)
+            for q, (inner, per_grid) in enumerate(zip(self._inner, self._per_grid, strict=True)):
+                c = np.where(norms <= inner, 1.0, inner / norms)
+                y[q] = (x * c[:, None] * per_grid + _ROUND) - _ROUND
+        y[:, bad] = 0.0
+        return y

@@ -1,0 +1,127 @@
+"""Sums of x x^T over integer rows: exact, the same bits everywhere, and never beyond the radius."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.kernels import Clip, Columns, GramSurveyor, gram, loops
+from kernels.test_loops import each_variant, problems
+
+CLIPS = [Clip(1.5, -24), Clip(40.0, -17)]
+
+
+def survey(rows, clips=CLIPS, *, shift=None, skip=None):
+    surveyor = GramSurveyor(rows.shape[1], clips, shift=shift)
+    return surveyor.add(rows, skip), surveyor.sums()
+
+
+def length(whole, clip):
+    """Frobenius norm of an integer matrix in grid steps, squared: exactly."""
+    return sum(int(value) ** 2 for value in np.ravel(whole)) * Fraction(4) ** clip.exponent
+
+
+@settings(max_examples=40)
+@given(problems())
+def test_numpy_twin_and_all_variants_give_the_same_bits_for_rows_and_columns(problem):
+    rows, _, _, shift, skip = problem
+    results = []
+    for _ in each_variant():
+        for form in (rows, Columns(list(rows.T.copy()))) if len(rows) else (rows,):
+            norms, sums = survey(form, shift=shift, skip=skip)
+            results.append([a.tobytes() for a in (norms, *sums)])
+    assert all(result == results[0] for result in results)
+
+
+@settings(max_examples=60)
+@given(problems(), st.floats(-60, 60), st.floats(0, 12), st.integers(12, 30))
+def test_no_row_moves_the_sum_by_more_than_the_radius(problem, scale, times, fineness):
+    rows, *_ = problem
+    rows = rows[:6] * 2.0**scale
+    d = rows.shape[1]
+    radius = 2.0 ** (2 * scale + times) * 1.37
+    clip = Clip(radius, math.frexp(radius)[1] - fineness - 2 * d.bit_length() // 2)
+    whole = survey(rows, [clip])[1][0]
+    for i in range(len(rows)):
+        step = whole - survey(np.delete(rows, i, axis=0), [clip])[1][0]
+        assert length(step, clip) <= Fraction(radius) ** 2
+        np.testing.assert_array_equal(step, step.T)
+
+
+def test_clipping_takes_hardly_more_than_it_has_to():
+    rows = np.random.default_rng(0).normal(size=(20, 30)) * 1e3
+    for i in range(len(rows)):
+        _, sums = survey(rows[i : i + 1])
+        for clip, whole in zip(CLIPS, sums, strict=True):
+            assert 0.999 * clip.radius < math.sqrt(length(whole, clip)) <= clip.radius
+
+
+def test_sums_are_those_of_the_clipped_matrices():
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(700, 12)) * rng.lognormal(size=(700, 1))
+    norms, sums = survey(rows)
+    squares = np.sum(rows**2, axis=1)
+    np.testing.assert_allclose(norms, squares, rtol=1e-14)
+    for clip, whole in zip(CLIPS, sums, strict=True):
+        c = np.minimum(1, clip.radius / squares)
+        expected = (rows * c[:, None]).T @ rows
+        got = whole * 2.0**clip.exponent
+        np.testing.assert_allclose(got, expected, atol=len(rows) * clip.radius * 2.0**-15)
+        assert np.linalg.norm(got - expected) < 1e-4 * np.linalg.norm(expected)
+
+
+def test_floats_sum_integers_exactly():
+    """As whole numbers of any size do, over rows that all lie at the radius."""
+    rows = np.random.default_rng(2).normal(size=(3000, 5)) * 1e6
+    clip = Clip(1.0, -31)
+    surveyor = GramSurveyor(5, [clip])
+    y = surveyor._whole(rows, None, np.empty(len(rows)))[0]
+    assert np.abs(y).max() > 2**15
+    whole = [[int(value) for value in row] for row in y.T]
+    exact = [[sum(a * b for a, b in zip(u, v, strict=True)) for v in whole] for u in whole]
+    surveyor.add(rows)
+    up = 2 * surveyor._row_exponents[0] - clip.exponent
+    assert surveyor.sums()[0].tolist() == [[math.floor(value * 2.0**up) for value in row] for row in exact]
+
+
+@pytest.mark.parametrize("most", [256, 1000])
+def test_moving_floats_into_integers_changes_nothing(monkeypatch, most):
+    rows = np.random.default_rng(3).normal(size=(5000, 600))[:, :4].copy()
+    before = survey(rows)[1]
+    monkeypatch.setattr(gram, "_MOST_ROWS", most)
+    monkeypatch.setattr(gram, "_BLOCK_ENTRIES", 256)
+    np.testing.assert_array_equal(before, survey(rows)[1])
+
+
+def test_forks_add_up_to_the_whole():
+    rows = np.random.default_rng(4).normal(size=(90, 6))
+    surveyor = GramSurveyor(6, CLIPS)
+    forks = [surveyor.fork() for _ in range(3)]
+    for i, fork in enumerate(forks):
+        fork.add(rows[30 * i : 30 * (i + 1)], None)
+        surveyor.merge(fork)
+    np.testing.assert_array_equal(surveyor.sums(), survey(rows)[1])
+
+
+def test_bad_rows_add_nothing():
+    rows = np.ones((6, 3))
+    rows[1, 0], rows[2, 1], rows[3, 2], rows[4, 0] = math.nan, math.inf, 1e200, 1e80
+    norms, sums = survey(rows)
+    assert np.isinf(norms).tolist() == [False, True, True, True, True, False]
+    np.testing.assert_array_equal(sums, survey(rows[[0, 5]])[1])
+    np.testing.assert_array_equal(survey(rows, skip=np.array([True] + 5 * [False]))[1], survey(rows[[5]])[1])
+
+
+def test_a_grid_too_coarse_is_refused():
+    with pytest.raises(InvalidInputError, match="too coarse"):
+        GramSurveyor(100, [Clip(1.0, -5)])
+
+
+def test_squared_norms_are_compiled_as_they_are_in_numpy():
+    rows = np.random.default_rng(5).normal(size=(40, 37))
+    results = [loops.squared_row_norms(rows).tobytes() for _ in each_variant()]
+    assert len(set(results)) == 1
