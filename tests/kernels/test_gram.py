@@ -94,6 +94,7 @@ def test_moving_floats_into_integers_changes_nothing(monkeypatch, most):
     before = survey(rows)[1]
     monkeypatch.setattr(gram, "_MOST_ROWS", most)
     monkeypatch.setattr(gram, "_BLOCK_ENTRIES", 256)
+    monkeypatch.setattr(gram, "_FEWEST_ROWS", 64)
     np.testing.assert_array_equal(before, survey(rows)[1])
 
 

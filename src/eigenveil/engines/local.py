@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -9,6 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
+
+from threadpoolctl import ThreadpoolController
 
 from eigenveil.engines.population import IntArray
 from eigenveil.kernels import Surveyor
@@ -63,7 +66,7 @@ class LocalEngine:
 
         counts: IntArray | int = 0
         waiting: deque[Future[IntArray]] = deque()
-        with ThreadPoolExecutor(self.threads) as pool:
+        with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(self.threads) as pool:
             for chunk, skip in chunks:
                 waiting.append(pool.submit(one, chunk, skip))
                 if len(waiting) > 2 * self.threads:
@@ -73,3 +76,9 @@ class LocalEngine:
         for fork in forks:
             surveyor.merge(fork)
         return counts, surveyor.sums()
+
+
+@functools.cache
+def _blas() -> ThreadpoolController:
+    """Where BLAS is told to keep to one thread: ours are as many as there are cores."""
+    return ThreadpoolController()

@@ -15,7 +15,7 @@ from eigenveil.kernels.fixed_point import inner_radius
 from eigenveil.kernels.loops import GROUP, BoolArray, FloatArray, IntArray, Rows
 from eigenveil.kernels.row_loop import norm_error, upper
 
-_BLOCK_ENTRIES, _FEWEST_ROWS = 1 << 17, 256
+_BLOCK_ENTRIES, _FEWEST_ROWS = 1 << 17, 1024
 _BITS = 32
 _MOST_ROWS = 1 << (53 - _BITS)
 _ROUND = 1.5 * 2.0**52
