@@ -212,6 +212,16 @@ def growing() -> list[Cell]:
     ]
 
 
+def small() -> list[Cell]:
+    """Few columns, where noise on Sigma itself is small."""
+    return [
+        Cell(f"{name} d={d} n={n:,}", gaussian(n, spectrum(d)), (2,), 1e-6)
+        for name, spectrum in (("decay", decay), ("flat", flat))
+        for d in (8, 15, 30)
+        for n in (2_000, 20_000)
+    ]
+
+
 def made(make: Callable[[int], datasets.Dataset]) -> Callable[[int], Drawn]:
     """Rows of one of the house's data sets."""
 
@@ -251,4 +261,4 @@ def available(cell: Cell) -> bool:
         return False
 
 
-FAMILIES = {"arena": arena, "growing": growing, "heavy-tails": heavy_tails}
+FAMILIES = {"arena": arena, "growing": growing, "heavy-tails": heavy_tails, "small": small}

@@ -64,8 +64,10 @@ def ours(name: str, **options: Any) -> Callable[[Any, int, float], Callable[[], 
 
     def prepare(X: Any, k: int, delta: float) -> Callable[[], Any]:
         import eigenveil as ev  # noqa: PLC0415
+        from eigenveil.engines import LocalEngine  # noqa: PLC0415
 
-        return lambda: getattr(ev, name)(X, k, epsilon=EPSILON, delta=delta, **options).components
+        engine = LocalEngine(1)  # as many threads as the others have
+        return lambda: getattr(ev, name)(X, k, epsilon=EPSILON, delta=delta, engine=engine, **options).components
 
     return prepare
 
