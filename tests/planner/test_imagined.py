@@ -99,3 +99,13 @@ def test_skewed_rows_lean_as_the_sample_does():
     total = real.matrices().clipped_sum(np.zeros((D, D)), radius, -20) * 2.0**-20 / len(rows)
     whole = imagined.matrices().clipped_sum(np.zeros((D, D)), radius, 0) / N
     assert whole == pytest.approx(total, abs=0.1)
+
+
+def test_what_is_not_clipped_does_not_lean():
+    """Chance in the few rows that are kept of a public sample is not taken for what clipping does."""
+    rng = np.random.default_rng(0)
+    sample = (rng.exponential(size=(20_000, D)) - 1) * np.sqrt(VALUES)
+    guess = make_guess(D, 2, spectrum=sample, spread="rows")
+    drawn = draw(guess, N, rng)
+    whole = ImaginedUnits(guess, N, drawn).matrices().clipped_sum(np.zeros((D, D)), 1e9, 0) / N
+    assert whole == pytest.approx(drawn.moving, abs=1e-9)
