@@ -253,9 +253,11 @@ def _psd_by_form(operator: Operator) -> bool:
 def _psd_error(units: Units, R: float) -> float:
     """nu: how far below 0 an eigenvalue of a clipped PSD unit can come out by rounding.
 
-    Kernels clip to the grid within R/1000 of c A, in Frobenius norm, and far closer in double precision. The mean
-    over a person's m <= 2^31 rows errs by m 2^-52 of the trace, which is sqrt(d) R at most: R/1000 for any d that
-    could be held. The common part of spiked units is rounded by 2^-24 of itself before clipping, by 2^-31 after.
+    Dense rows are rounded before they are multiplied: they add y y^T, and the sum is rounded by a step an entry
+    at most. Other kernels clip to the grid within R/1000 of c A, in Frobenius norm, and far closer in double
+    precision. The mean over a person's m <= 2^31 rows errs by m 2^-52 of the trace, which is sqrt(d) R at most:
+    R/1000 for any d that could be held. The common part of spiked units is rounded by 2^-24 of itself before
+    clipping, by 2^-31 after.
     """
     nu = 2.0**-8 * R
     if isinstance(units.operator, SpikedOperator):
