@@ -52,7 +52,7 @@ rivals: $(READY)  ## eigenveil beside diffprivlib and OpenDP, which get environm
 	test -x $(VENV)-diffprivlib/bin/python || $(PYTHON) -m venv $(VENV)-diffprivlib
 	$(VENV)-diffprivlib/bin/python -m pip install --quiet --disable-pip-version-check 'diffprivlib==0.6.6' 'scikit-learn<=1.8'
 	test -x $(VENV)-opendp/bin/python || $(PYTHON) -m venv $(VENV)-opendp
-	$(VENV)-opendp/bin/python -m pip install --quiet --disable-pip-version-check 'opendp==0.16.0' scikit-learn
+	$(VENV)-opendp/bin/python -m pip install --quiet --disable-pip-version-check 'opendp==0.16.0' scikit-learn randomgen
 	$(BIN)/python benchmarks/rivals.py
 
 clean:  ## remove what make has made

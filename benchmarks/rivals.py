@@ -19,6 +19,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -80,7 +81,8 @@ def fitted(method: str, folder: pathlib.Path, arrays: set[str], delta: float, li
     except subprocess.TimeoutExpired:
         return Found(why=f"did not finish in {limit:.0f} s")
     if done.returncode:
-        return Found(why=done.stderr.strip().splitlines()[-1].split(":")[0])
+        named = re.findall(r"^\w*(?:Error|Exception)\b", done.stderr, flags=re.MULTILINE)
+        return Found(why=named[-1] if named else f"exit {done.returncode}")
     told = json.loads(done.stdout.splitlines()[-1])
     return Found(seconds=told["seconds"], peak=told["peak"], components=np.load(out))
 
