@@ -237,19 +237,15 @@ def test_dp_gauss_2_on_a_ledger_without_its_part_says_what_to_do(eigenveil, fold
         assert "dp-gauss-1, which need none" in answer.err
 
 
+def on_ledger(folder, book):
+    """A quick fit that half of an epsilon is charged for."""
+    rows = folder / "rows.parquet"
+    return ("fit", rows, "--json", "--ledger", book, "--epsilon", 0.5, "--algorithm", "dp-gauss-1")
+
+
 def test_a_seed_is_refused_on_a_private_ledger(eigenveil, folder, tmp_path):
     book = tmp_path / "budget.json"
-    fit = (
-        "fit",
-        folder / "rows.parquet",
-        "--json",
-        "--ledger",
-        book,
-        "--epsilon",
-        0.5,
-        "--algorithm",
-        "dp-gauss-1",
-    )
+    fit = on_ledger(folder, book)
     assert eigenveil(*fit, "--cap-epsilon", 3).code == 0
     before = book.read_text()
     answer = eigenveil(*fit, "--seed", 3)
@@ -261,17 +257,7 @@ def test_a_seed_is_refused_on_a_private_ledger(eigenveil, folder, tmp_path):
 @pytest.mark.slow
 def test_seeded_trials_have_ledgers_of_their_own(eigenveil, folder, tmp_path):
     book = tmp_path / "trials.json"
-    fit = (
-        "fit",
-        folder / "rows.parquet",
-        "--json",
-        "--ledger",
-        book,
-        "--epsilon",
-        0.5,
-        "--algorithm",
-        "dp-gauss-1",
-    )
+    fit = on_ledger(folder, book)
     for more in (["--cap-epsilon", 3], []):
         answer = eigenveil(*fit, "--seed", 3, *more)
         assert answer.code == 0, answer.err

@@ -85,7 +85,7 @@ def squared_row_norms(x: FloatArray) -> FloatArray:
     """Squared norm of every row: eight interleaved sums, added in order."""
     if _LIBRARY is not None:
         out = np.empty(len(x))
-        call("row_squares", contiguous(x)[0], *x.shape, out)
+        call("row_squares", np.ascontiguousarray(x, dtype=np.float64), *x.shape, out)
         return out
     lanes = np.zeros((len(x), -(-x.shape[1] // LANES) * LANES))
     parts = np.zeros((len(x), LANES))

@@ -239,8 +239,9 @@ class ImaginedUnits:
             if not self.guess.like_normal:  # what clipping leans to, beyond a factor per direction
                 flat = rows.reshape(-1, self.d)
                 clipped = (flat * np.repeat(c, r)[:, None]).T @ flat / len(flat)
-                plain = flat.T @ flat / len(flat)
-                leaning = clipped - plain * np.outer(root, root)  # the sample's own chance is in both
+                if "outer" not in self._grams:
+                    self._grams["outer"] = flat.T @ flat / len(flat)
+                leaning = clipped - self._grams["outer"] * np.outer(root, root)  # chance is in both
                 out = out + leaning - np.diag(np.diag(leaning))
             out[np.diag_indices(self.d)] += float(c.mean()) * still
             return out
