@@ -4,8 +4,8 @@
     python benchmarks/rivals.py --cells digits    # cells whose name contains this; prints only
 
 Every fit is a process of its own, with a time limit; one after the other, but for diffprivlib beside OpenDP. All
-have epsilon = 1 (OpenDP half of it, since by its own map it spends twice that), the cell's delta, k = 2, and rows
-of mean 0. eigenveil and the house's other methods are given nothing; diffprivlib and OpenDP the largest norm and,
+have epsilon = 1 (OpenDP half of it, since by its own map it spends twice that), the cell's delta, and rows of
+mean 0. eigenveil and the house's other methods are given nothing; diffprivlib and OpenDP the largest norm and,
 OpenDP, the number of rows. Both are pure epsilon-DP, and neither knows units of several rows or matrices ("rows
 only"). R's dppca is not run (CRAN). Its private directions rest on a bounded transformation of rows and noise on
 their covariance; "signs" does that in numpy with rows scaled to length 1. (Its default directions are not
@@ -38,7 +38,6 @@ OTHERS = {"diffprivlib 0.6.6": "diffprivlib", "OpenDP 0.16": "opendp"}
 """Libraries with an environment of their own, .venv-NAME."""
 PLAIN = "scikit-learn, not private"
 ROWS_ONLY = {PLAIN, "signs, as R's dppca", *OTHERS}
-K = 2
 
 
 @dataclass(frozen=True)
@@ -55,12 +54,12 @@ class Found:
 
 def cells() -> list[Cell]:
     """Two with few enough columns for all, then the arena's: real data first, matrices and many columns last."""
-    small = [Cell(f"decay d={d} n=20,000", gaussian(20_000, decay(d)), (K,), 1e-6) for d in (6, 8)]
+    small = [Cell(f"decay d={d} n=20,000", gaussian(20_000, decay(d)), (2, 5), 1e-6) for d in (6, 8)]
     first = ("digits", "decay d=100", "flat d=100", "mnist", "decay", "people", "flat", "spiked")
     return small + sorted(arena(), key=lambda cell: next(i for i, name in enumerate(first) if name in cell.name))
 
 
-def fitted(method: str, folder: pathlib.Path, arrays: set[str], delta: float, limit: float) -> Found:
+def fitted(method: str, folder: pathlib.Path, arrays: set[str], *, k: int, delta: float, limit: float) -> Found:
     """One fit in a process of its own; energy is still to be measured on what it leaves in the folder."""
     rows = arrays == {"X"} or (method == PLAIN and "X" in arrays)  # without noise, people are their rows
     if method in ROWS_ONLY and not rows:
@@ -72,7 +71,7 @@ def fitted(method: str, folder: pathlib.Path, arrays: set[str], delta: float, li
             return Found(why="not installed")
     data = folder / ("X.npz" if method == PLAIN else "data.npz")
     out = folder / f"{list(METHODS).index(method)}.npy"
-    command = [python, HERE / "rival_fit.py", method, data, K, delta, out]
+    command = [python, HERE / "rival_fit.py", method, data, k, delta, out]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     try:
         done = subprocess.run(  # noqa: S603
@@ -87,7 +86,7 @@ def fitted(method: str, folder: pathlib.Path, arrays: set[str], delta: float, li
     return Found(seconds=told["seconds"], peak=told["peak"], components=np.load(out))
 
 
-def on_data(drawn: Drawn, delta: float, limit: float, *, methods: list[str]) -> dict[str, Found]:
+def on_data(drawn: Drawn, k: int, delta: float, limit: float, *, methods: list[str]) -> dict[str, Found]:
     """Every method on one data set: the house's one after the other, other libraries side by side."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -96,7 +95,7 @@ def on_data(drawn: Drawn, delta: float, limit: float, *, methods: list[str]) -> 
             np.savez(folder / "X.npz", X=drawn.arrays["X"])
 
         def fit(method: str) -> Found:
-            return fitted(method, folder, set(drawn.arrays), delta, limit)
+            return fitted(method, folder, set(drawn.arrays), k=k, delta=delta, limit=limit)
 
         found = {method: fit(method) for method in methods if method not in OTHERS}
         others = [method for method in methods if method in OTHERS]
@@ -111,15 +110,17 @@ def measured(found: Found, drawn: Drawn) -> Found:
     return replace(found, energy=kept, zeta=max(0.0, 1 - kept) ** 0.5, components=np.zeros((0, 0)))
 
 
-def over_seeds(cell: Cell, seeds: int, limit: float) -> dict[str, Found]:
-    """Means over data sets; a method that fails on one is not tried on the next, and says why."""
-    found: dict[str, list[Found]] = {method: [] for method in METHODS}
+def over_seeds(cell: Cell, seeds: int, limit: float) -> dict[int, dict[str, Found]]:
+    """For every k, means over data sets; a method that fails on one is not tried on the next, and says why."""
+    found: dict[int, dict[str, list[Found]]] = {k: {method: [] for method in METHODS} for k in cell.ks}
     for seed in range(seeds):
-        going = [method for method, ones in found.items() if not any(one.why for one in ones)]
-        for method, one in on_data(cell.draw(1000 + seed), cell.delta, limit, methods=going).items():
-            found[method].append(one)
-            print(f"{cell.name}, {method}: {one}", file=sys.stderr, flush=True)
-    return {method: _mean(ones) for method, ones in found.items()}
+        drawn = cell.draw(1000 + seed)
+        for k, so_far in found.items():
+            going = [method for method, ones in so_far.items() if not any(one.why for one in ones)]
+            for method, one in on_data(drawn, k, cell.delta, limit, methods=going).items():
+                so_far[method].append(one)
+                print(f"{cell.name}, k={k}, {method}: {one}", file=sys.stderr, flush=True)
+    return {k: {method: _mean(ones) for method, ones in of_k.items()} for k, of_k in found.items()}
 
 
 def _mean(found: list[Found]) -> Found:
@@ -163,7 +164,8 @@ def main() -> None:
     for cell in cells():
         if options.cells not in cell.name or not available(cell):
             continue
-        results[cell.name] = over_seeds(cell, options.seeds, options.limit)
+        for k, found in over_seeds(cell, options.seeds, options.limit).items():
+            results[f"{cell.name}, k={k}"] = found
         text = "\n".join([*_head(options.seeds, options.limit), *tables(results)])
         if not options.cells:
             (HERE / "results" / "rivals.md").write_text(text)
@@ -172,7 +174,7 @@ def main() -> None:
 
 def _head(seeds: int, limit: float) -> list[str]:
     return [
-        "# Rivals: k = 2, epsilon = 1",
+        "# Rivals: epsilon = 1",
         "",
         f"Made by `make rivals` (means over {seeds} data sets a cell, {limit:.0f} s a fit at most).",
         "`benchmarks/rivals.py` says what each is given, and what `signs` is. delta is .01 for spiked, 1e-6 else.",
