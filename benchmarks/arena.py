@@ -4,6 +4,7 @@
     python benchmarks/arena.py --family growing       # slow and skewed spectra at n = 2e4, 1e5, 5e5
     python benchmarks/arena.py --family heavy-tails   # pareto rows, rare spikes
     python benchmarks/arena.py --family small --seeds 40   # few columns
+    python benchmarks/arena.py --family skewed        # log-normal factors
     python benchmarks/arena.py --cells flat           # cells whose name contains "flat"; prints only
 
 Writes benchmarks/results/FAMILY.md. zeta = sqrt(1 - energy kept / best energy), smaller is better. Tracked pays

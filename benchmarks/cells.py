@@ -180,17 +180,19 @@ def arena() -> list[Cell]:
     return cells
 
 
-def slow(n: int, *, skewed: bool) -> Callable[[int], Drawn]:
-    """Rows of 300 columns with eigenvalues 10/sqrt(j): trace/lambda_1 is 33, as for word vectors.
+def root(d: int) -> FloatArray:
+    """The eigenvalues 10/sqrt(j)."""
+    return 10 / np.sqrt(np.arange(1, d + 1))
 
-    Factors are independent: normal, or log-normal (standard deviation .8 of the logarithm) and standardised.
-    """
+
+def factors(n: int, eigenvalues: FloatArray, *, skewed: bool) -> Callable[[int], Drawn]:
+    """Rows of independent factors: normal, or log-normal (.8 the deviation of the logarithm) and standardised."""
+    d = len(eigenvalues)
 
     def draw(seed: int) -> Drawn:
         rng = np.random.default_rng(seed)
-        eigenvalues = 10 / np.sqrt(np.arange(1, 301))
-        Q = np.linalg.qr(rng.standard_normal((300, 300)))[0]
-        F = rng.standard_normal((n, 300))
+        Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
+        F = rng.standard_normal((n, d))
         if skewed:
             variance = 0.8**2
             F *= 0.8
@@ -204,11 +206,20 @@ def slow(n: int, *, skewed: bool) -> Callable[[int], Drawn]:
 
 
 def growing() -> list[Cell]:
-    """Slow spectra, symmetric and skewed, as n grows."""
+    """Slow spectra of 300 columns, symmetric and skewed, as n grows; trace/lambda_1 is 33, as for word vectors."""
     return [
-        Cell(f"{'skewed' if skewed else 'slow'} n={n:,}", slow(n, skewed=skewed), (2, 10), 1e-6)
+        Cell(f"{'skewed' if skewed else 'slow'} n={n:,}", factors(n, root(300), skewed=skewed), (2, 10), 1e-6)
         for skewed in (False, True)
         for n in (20_000, 100_000, 500_000)
+    ]
+
+
+def skewed() -> list[Cell]:
+    """Log-normal factors, most of them of few effective columns: there clipping bends directions most."""
+    return [
+        Cell(f"skewed {name} d={d} n={n:,}", factors(n, spectrum(d), skewed=True), (2, 5), 1e-6)
+        for name, spectrum in (("decay", decay), ("root", root))
+        for d, n in ((10, 20_000), (30, 20_000), (30, 100_000), (100, 20_000), (100, 50_000), (200, 50_000))
     ]
 
 
@@ -261,4 +272,4 @@ def available(cell: Cell) -> bool:
         return False
 
 
-FAMILIES = {"arena": arena, "growing": growing, "heavy-tails": heavy_tails, "small": small}
+FAMILIES = {"arena": arena, "growing": growing, "heavy-tails": heavy_tails, "small": small, "skewed": skewed}

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from cells import Cell, arena, decay, digits, flat, growing, mnist, slow
+from cells import Cell, arena, decay, digits, factors, flat, growing, mnist, root
 
 from eigenveil import metrics, plan
 from eigenveil.engines import LocalEngine
@@ -58,8 +58,9 @@ def given(name: str) -> Given:
     if name.startswith("flat"):
         return Given(n, flat(d))
     if name.startswith("slow"):
-        return Given(n, 10 / np.sqrt(np.arange(1, 301)))
-    rows = {"digits": digits, "mnist": mnist}.get(name, lambda: _rows(slow(10_000, skewed=True)(77).units))()
+        return Given(n, root(300))
+    public = factors(10_000, root(300), skewed=True)
+    rows = {"digits": digits, "mnist": mnist}.get(name, lambda: _rows(public(77).units))()
     return Given(len(rows) if name in ("digits", "mnist") else n, rows)
 
 

@@ -86,7 +86,9 @@ def test_scree_intervals_are_those_of_the_model(pca, ax):
     assert intervals_drawn(ax) == [pytest.approx(pair) for pair in pca.explained_variance_interval().tolist()]
     assert ax.get_ylabel() == "variance, 95 % interval"
     noise = pca.release_.variances.noise
-    assert np.all(display.high - display.low > 2 * 1.96 * noise), "the sample adds to the noise"
+    wide = (display.high - display.low)[display.low > 0]  # others are cut off at 0
+    assert wide.size >= 2
+    assert np.all(wide > 2 * 1.96 * noise), "the sample adds to the noise"
 
 
 def test_an_interval_may_lie_beside_its_bar(pca, ax):

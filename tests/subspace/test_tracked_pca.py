@@ -135,7 +135,7 @@ def test_a_block_that_would_be_the_whole_space_is_sigma_itself():
     data = ev.datasets.gaussian(3_000, [9.0, 4.0, 0.1, 0.1, 0.1], random_state=2)
     release = tracked_pca(data.samples, 2, epsilon=1.0, delta=1e-6)
     assert release.diagnostics["rounds"] == ()
-    assert release.diagnostics["clip"] == 0.5
+    assert release.diagnostics["clip"] == 0.75
     assert [entry.what for entry in release.ledger.entries if "Sigma" in entry.what] == [
         "Sigma: radius",
         "Sigma: sum",
@@ -147,7 +147,7 @@ def test_where_units_are_plenty_the_best_clip_is_found():
     data = ev.datasets.rare_spikes(200_000, 20, alpha=0.01, random_state=2)
     release = tracked_pca(data.samples, 1, epsilon=1.0, delta=1e-6)
     assert release.diagnostics["clip"] == 0.03
-    assert sum(entry.what == "Sigma: sum" for entry in release.ledger.entries) == 5
+    assert sum(entry.what == "Sigma: sum" for entry in release.ledger.entries) == 6
     assert ev.metrics.zeta(release.components, data.covariance) < 0.06
 
 
@@ -160,6 +160,35 @@ def test_with_more_units_less_is_clipped_where_clipping_bends():
     release = tracked_pca(X @ Q.T, 2, epsilon=1.0, delta=1e-6)
     assert release.diagnostics["clip"] >= 0.9
     assert ev.metrics.zeta(release.components, Q @ np.diag([3.0, 2.0, 1.5, 1.0]) @ Q.T) < 0.1
+
+
+def test_rows_that_clipping_would_bend_are_clipped_less():
+    """Log-normal factors of few effective columns: at the median clip the first two are off by .05 and more."""
+    rng = np.random.default_rng(5)
+    values = 10 * 0.7 ** np.arange(60) + 0.1
+    factors = np.exp(0.8 * rng.normal(size=(20_000, 60)))
+    X = (factors - factors.mean(axis=0)) / factors.std(axis=0) * np.sqrt(values)
+    release = tracked_pca(X, 2, epsilon=1.0, delta=1e-6)
+    assert release.diagnostics["clip"] >= 0.75
+    assert ev.metrics.zeta(release.components, np.diag(values)) < 0.045
+    assert looked_at(release) == (2, 1)
+
+
+def test_rows_that_lie_evenly_are_clipped_as_usual():
+    """Gaussian rows are not even looked at twice; rows of very different lengths are, and do not lean."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(20_000, 60)) * np.sqrt(10 * 0.7 ** np.arange(60) + 0.1)
+    gaussian = tracked_pca(X, 2, epsilon=1.0, delta=1e-6)
+    heavy = tracked_pca(X * np.exp(rng.normal(size=(20_000, 1))), 2, epsilon=1.0, delta=1e-6, random_state=0)
+    assert gaussian.diagnostics["clip"] in {None, 0.5}
+    assert heavy.diagnostics["clip"] in {None, 0.5}
+    assert (looked_at(gaussian), looked_at(heavy)) == ((2, 0), (2, 1))
+
+
+def looked_at(release):
+    """How many lengths were bought, and how many means of clipped rows."""
+    whats = [entry.what for entry in release.ledger.entries]
+    return sum(what.startswith("length that holds") for what in whats), whats.count("mean of clipped rows")
 
 
 def test_variances_are_bought_and_in_order():

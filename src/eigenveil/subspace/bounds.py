@@ -13,7 +13,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
+from eigenveil.engines.population import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import noisy_count, radius_search
 from eigenveil.mechanisms.private_mean import reachable_quantile
@@ -153,6 +155,40 @@ def matrix_radius(units: Units, quantile: float, *, n_hat: float, mu: float, by_
         population, centre=centre, target=q * n_hat, mu=mu, veil=units.veil, what="bound: radius"
     )
     return found**2 if rows else found
+
+
+LONG = 0.9
+"""The share of rows that are not long."""
+
+
+def lengths(units: Units, near: float, *, n_hat: float, mu: float) -> tuple[float, float]:
+    """The median length of rows, and the standard deviation of the logarithms of lengths, were these normal.
+
+    `near` is an edge of the grid of all radii at which a median was found; steps are finer here. The spread is
+    told by how much longer than the median the longest tenth of rows are, so long tails widen it.
+
+    Formal guarantees
+    -----------------
+    Both relations: two radius searches on rows, each with half of mu^2; their edges depend on releases only.
+    """
+    mu_each = mu / math.sqrt(2)
+    population, centre = units.vectors(), np.zeros(units.d)
+    far = reachable_quantile(LONG, n_hat=n_hat, mu_radius=mu_each)
+
+    def length(quantile: float, edges: FloatArray) -> float:
+        return radius_search(
+            population,
+            centre=centre,
+            target=quantile * n_hat,
+            mu=mu_each,
+            veil=units.veil,
+            what=f"length that holds {quantile:.2f} of rows",
+            edges=edges,
+        )
+
+    median = length(0.5, near * 2.0 ** (np.arange(-7.0, 1.0) / 32))
+    long = length(far, median * 2.0 ** (np.arange(1.0, 65.0) / 32))
+    return median, math.log(long / median) / float(special.ndtri(LONG))
 
 
 def _is_number(value: object) -> bool:

@@ -5,7 +5,8 @@ BestClip({Sigma_q}, k, n_hat):
   2  price_q <- the energy that this, and the noise that will be left, cost the first k directions
   3  for every look r that clips less: what q's directions lose by Sigma_r, beyond what noise and the sample
      explain, is clip bias                                                      # after Hausman's test
-  4  the q with the smallest price_q + bias_q, if that is clearly less than at the usual one, else that
+  4  the q with the smallest price_q + bias_q, if that is clearly less than at the usual one, else that; and with
+     it the looks at which no bias is seen and the sample costs about as much
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ import numpy as np
 from eigenveil.engines.population import FloatArray
 from eigenveil.subspace.tracking import TINY
 
-CLIPS = (0.03, 0.5, 0.9, 0.99)
+CLIPS = (0.03, 0.5, 0.75, 0.99)
 """The shares of units that the looks leave whole."""
 CLEARLY = 0.8
 """Prices are rough, so another clip than the usual must promise to lose no more than this share as much."""
+ALIKE = 1.2
+"""Looks count with the best one unless the sample moves their directions by more than this times as much."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +39,6 @@ class Sigma:
     radius: float
     quantile: float
 
-    def and_also(self, other: Sigma) -> Sigma:
-        """The two as one, weighed by their precisions."""
-        mine, its = self.noise**-2, other.noise**-2
-        matrix = (self.matrix * mine + other.matrix * its) / (mine + its)
-        return Sigma(matrix, (mine + its) ** -0.5, self.share + other.share, self.radius, self.quantile)
-
     def noise_with(self, more: float) -> float:
         """The noise after such a share more was spent on another one like it, and both count."""
         return self.noise * math.sqrt(self.share / (self.share + more))
@@ -53,25 +50,56 @@ class Sigma:
         return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
 
     def spread(self, squared_norm: float) -> float:
-        """v, if entries of A_i have variance v lambda_i lambda_j: 1 for Gaussian rows, 1/r for r of them."""
+        """v, if entries ij of A_i have variance v lambda_i lambda_j (1 + [i = j]), from E ||A_i||^2.
+
+        It is 1 for Gaussian rows, 1/r for r of them.
+        """
         values = self.spectrum[0]
         pure = max(float(np.sum(self.matrix**2)) - self.matrix.size * self.noise**2 / 2, 0.0)
-        return max(squared_norm - pure, 0.0) / max(float(values.sum()) ** 2, TINY)
+        return max(squared_norm - pure, 0.0) / max(float(values.sum()) ** 2 + pure, TINY)
 
 
-def price(values: FloatArray, k: int, *, noise: float, spread: float, n_hat: float) -> tuple[float, float]:
-    """Shares of the energy of the first k directions that noise costs, and that a sample of n_hat units does."""
+def together(releases: Sequence[Sigma]) -> Sigma:
+    """All as one, on the scale and with the clip of the first.
+
+    Clipping shortens a release as a whole. What tells of directions is its scale over its noise: weights are
+    scale/noise^2.
+    """
+    first = releases[0]
+    pure = max(float(np.sum(first.matrix**2)), TINY)
+    scales = np.array([1.0, *(max(float(np.sum(first.matrix * one.matrix)) / pure, 0.0) for one in releases[1:])])
+    weights = scales / np.array([one.noise for one in releases]) ** 2
+    total = float(scales @ weights)
+    matrix: FloatArray = np.tensordot(weights / total, [one.matrix for one in releases], axes=1)
+    share = sum(one.share for one in releases)
+    return Sigma(matrix, total**-0.5, share, first.radius, first.quantile)
+
+
+def price(
+    values: FloatArray, k: int, *, noise: float, spread: float, n_hat: float, truth: FloatArray | None = None
+) -> tuple[float, float]:
+    """Shares of the energy of the first k directions that noise costs, and that a sample of n_hat units does.
+
+    `values` are the eigenvalues of Sigma as it was clipped, by which directions turn; `truth` those that energy is
+    counted in, if they are others: clipping draws them together.
+    """
     wanted, others = values[:k, None], values[None, k:]
-    gaps = np.maximum(wanted - others, max(0.02 * float(values[0]), TINY))
-    energy = max(float(values[:k].sum()), TINY)
-    return (
-        float(np.sum(noise**2 / 2 / gaps) / energy),
-        float(np.sum(spread * wanted * others / gaps) / n_hat / energy),
-    )
+    truth = values if truth is None else truth
+    costs = _gaps(truth, k) / _gaps(values, k) ** 2 / max(float(truth[:k].sum()), TINY)
+    return float(np.sum(noise**2 / 2 * costs)), float(np.sum(spread * wanted * others * costs) / n_hat)
 
 
-def best_clip(looks: Sequence[Sigma], k: int, *, usual: int, n_hat: float, left: float) -> int:
-    """Which look to repeat with the share that is left; `looks` clip less and less, and `usual` is one of them."""
+def _gaps(values: FloatArray, k: int) -> FloatArray:
+    """How far the first k eigenvalues lie above each of the others, but no closer than can be told apart."""
+    gaps: FloatArray = np.maximum(values[:k, None] - values[None, k:], max(0.02 * float(values[0]), TINY))
+    return gaps
+
+
+def best_clip(looks: Sequence[Sigma], k: int, *, usual: int, n_hat: float, left: float) -> tuple[int, list[int]]:
+    """Which look to repeat with the share that is left, and which to count with it, as no bias of theirs is seen.
+
+    `looks` clip less and less, and `usual` is one of them.
+    """
     # 1
     norms = np.maximum.accumulate([look.radius for look in looks])
     spreads = [
@@ -79,9 +107,10 @@ def best_clip(looks: Sequence[Sigma], k: int, *, usual: int, n_hat: float, left:
         for look, norm in zip(looks, norms, strict=True)
     ]
     # 2
+    truth = looks[usual].spectrum[0]
     now, then = (
         [
-            price(look.spectrum[0], k, noise=look.noise_with(more), spread=spread, n_hat=n_hat)
+            price(look.spectrum[0], k, noise=look.noise_with(more), spread=spread, n_hat=n_hat, truth=truth)
             for look, spread in zip(looks, spreads, strict=True)
         ]
         for more in (0.0, left)
@@ -97,9 +126,12 @@ def best_clip(looks: Sequence[Sigma], k: int, *, usual: int, n_hat: float, left:
         return worst
 
     # 4
-    totals = [sum(then[q]) + bias(q) for q in range(len(looks))]
+    biases = [bias(q) for q in range(len(looks))]
+    totals = [sum(then[q]) + biases[q] for q in range(len(looks))]
     best = min(range(len(looks)), key=totals.__getitem__)
-    return best if totals[best] <= CLEARLY * totals[usual] else usual
+    best = best if totals[best] <= CLEARLY * totals[usual] else usual
+    most = ALIKE * then[best][1]
+    return best, [q for q in range(len(looks)) if q == best or (not biases[q] and then[q][1] <= most)]
 
 
 def luck(d: int, k: int) -> float:

@@ -8,8 +8,12 @@ TrackedPCA({A_i}, k, mu):
        where count noise in the first would exceed n_hat/10, 3.
        In place of the last of them: a release of Sigma itself, where releases say that it tells more (directions
        that converge slowly, small d). On very few units that release is all of the pilot.
-       Where noise on Sigma would cost little beside what the sample leaves open (rows, d <= 1024): releases of
-       Sigma at four clips, then one with all that is left at the best of them, and go to 5
+       Rows of few columns for their number (2 d < .08 n mu^2): Sigma itself before any round, 10 %, then a round
+     After it, for rows: two quantiles of their lengths, 1 %; where these are much wider than Gaussian ones, the
+       mean of clipped rows, 1 %. Rows that it shows to be skewed are clipped less from here on, and Sigma is
+       preferred to a block
+     Where noise on Sigma would cost little beside what the sample leaves open (rows, d <= 1024): releases of
+       Sigma at several clips, then one with all that is left at the best of them, and go to 5
   3  if Sigma itself, with all that is left, promises more than a block, whose clip bias the last two releases
      show: that, and go to 5
      While the centre has not caught up with the units, or directions still move by more than the noise of a last

@@ -12,17 +12,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from eigenveil.engines.population import FloatArray
-from eigenveil.mechanisms import tracked_mean
+from eigenveil.mechanisms import noisy_clipped_sum, tracked_mean
 from eigenveil.mechanisms.private_mean import reachable_quantile
 from eigenveil.mechanisms.radius import QUERIES
 from eigenveil.mechanisms.units import Units
 from eigenveil.operators import RowsOperator
 from eigenveil.privacy import split_mu
-from eigenveil.subspace.bounds import matrix_radius
+from eigenveil.subspace.bounds import lengths, matrix_radius
 from eigenveil.subspace.prices import bias_of_block, lag, noise_of_block, noise_of_matrix, slowness, whole_spectrum
-from eigenveil.subspace.sigma import CLIPS, Sigma, best_clip, price
+from eigenveil.subspace.sigma import CLIPS, Sigma, best_clip, price, together
 from eigenveil.subspace.tracking import (
     RADIUS_SHARE,
+    TINY,
     Answer,
     State,
     ask,
@@ -51,10 +52,24 @@ FEW = 0.1
 FEWEST_ROUNDS = 3
 """Pilots of fewer rounds from a random start learn less than one release of Sigma itself."""
 WIDEST_MATRIX = 1024
-QUANTILE, WHOLE_QUANTILE = 0.5, 0.9
-"""Where units are clipped; and Sigma of few columns, where bias is hard to see, once units are plenty."""
-PLENTY, LOOKS_SHARE = 0.15, 0.3
-"""Once noise on Sigma costs no more than this share of what the sample does, other clips are looked at."""
+QUANTILE, CAREFUL, SAFE, MOST_WHOLE = 0.5, 0.75, 0.85, 0.95
+"""Shares of units that a clip leaves whole: usual; careful, where bias may be large beside noise; safe, for skewed
+units that are plenty; and the most."""
+LENGTHS_SHARE, WIDE, LEAST_WIDE = 0.01, 1.5, 0.4
+"""The price of two quantiles of lengths; how much wider than Gaussian, and how wide in all, wide ones spread."""
+LEAN_SHARE, CHANCE = 0.01, 2.0
+"""The price of the mean of clipped rows; how many deviations of noise and sample it lies off 0 if rows lean."""
+FAVOUR = 3.0
+"""Sigma itself is taken for skewed units if it promises to lose up to this times what a block would."""
+FIRST_ROUND = 0.2
+"""The share of a round of the block that follows a first release of Sigma."""
+PLENTY, SURELY, FEW_COLUMNS = 0.15, 0.08, 16
+"""Units are plenty if noise on Sigma costs less than this share of what the sample does. Sigma is asked for before
+any block if it may cost as little as the second share, and there are up to 16 m columns."""
+LEAST_LOOK, MOST_LOOK = 0.03, 0.075
+"""What a look at one clip costs, as a share of what is left."""
+CLIP_BY_NOISE = 2.5
+"""By how much the share that a clip leaves whole falls with the cost of noise over that of the sample."""
 
 
 @dataclass
@@ -69,6 +84,8 @@ class Run:
     pilot: str = ""
     first_share: float = 0.0
     trace: float = 0.0
+    quantile: float = QUANTILE
+    favour: float = 1.0
     sigma: Sigma | None = None
     asked: State | None = None
     rounds: list[dict[str, object]] = field(default_factory=list)
@@ -86,30 +103,40 @@ class Run:
         return rounds
 
     def whole_space(self) -> State:
-        """Where the block would be the whole space: Sigma itself, twice, or once on few units."""
+        """Where the block would be the whole space: Sigma itself, twice or more often, or once on few units."""
         d = self.units.d
-        if self.count_noise(FIRST_MATRIX) > FEW:
-            return self.matrix(d, self.left)
-        state = self.matrix(d, FIRST_MATRIX)
+        return self.matrix(d, self.left, QUANTILE) if self.count_noise(FIRST_MATRIX) > FEW else self.sigma_first(d)
+
+    def sigma_first(self, m: int) -> State:
+        """Sigma itself, and then more of it, or a round of the block, where that is safe and may do better."""
+        state = self.matrix(m, FIRST_MATRIX, CAREFUL)
         assert self.sigma is not None
-        spread = self.sigma.spread(self.sigma.radius**2)
-        if self.plenty(state, self.sigma.noise_with(self.left), spread=spread):
-            return self.best_clipped(d)
-        return self.matrix(d, self.left)
+        self.look()
+        skewed = self.skewed(state)
+        noisy = self.noise_over_sample(
+            state, self.sigma.noise_with(self.left), spread=self.sigma.spread(self.sigma.radius**2)
+        )
+        if noisy < PLENTY:
+            return self.best_clipped(m, noisy, skewed=skewed)
+        if m == self.units.d or skewed:
+            return self.matrix(m, self.left, CAREFUL)
+        return self.round(state, FIRST_ROUND, "extra")
 
     def by_blocks(self, m: int) -> State:
         """Steps 2 to 4."""
         # 2
         rounds = self.quiet_rounds()
         if rounds < FEWEST_ROUNDS and self.units.d <= WIDEST_MATRIX:
-            state = self.matrix(m, PILOT_SHARE)
+            state = self.matrix(m, PILOT_SHARE, QUANTILE)
+        elif self.may_be_plenty(SURELY) and self.units.d <= FEW_COLUMNS * m:
+            state = self.sigma_first(m)
         else:
             state = self.pilot_rounds(m, rounds)
         if not self.left:
             return state
         # 3
         if self.another_matrix_is_better(state):
-            return self.matrix(m, self.left)
+            return self.matrix(m, self.left, self.quantile)
         for _ in range(MOST_EXTRA):
             if not self.worth_another(state):
                 break
@@ -126,14 +153,18 @@ class Run:
         *first, final = (float(share) for share in PILOT_SHARE * _growing(rounds))
         for share in first:
             state = self.round(state, share, "pilot")
-        if self.units.d <= WIDEST_MATRIX:
-            noise = self.look()
-            if isinstance(self.units.operator, RowsOperator) and self.plenty(
-                state, noise / math.sqrt(self.left), spread=1.0
-            ):
-                return self.best_clipped(m)
-            if self.matrix_is_better(state, final, noise / math.sqrt(MATRIX_SHARE)):
-                return self.matrix(m, MATRIX_SHARE)
+        if self.units.d > WIDEST_MATRIX:
+            return self.round(state, final, "pilot")
+        noise = self.look()
+        skewed = self.skewed(state)
+        if skewed:
+            self.quantile, self.favour = CAREFUL, FAVOUR
+        if self.may_be_plenty(PLENTY):
+            noisy = self.noise_over_sample(state, noise / math.sqrt(self.left), spread=1.0)
+            if noisy < PLENTY:
+                return self.best_clipped(m, noisy, skewed=skewed)
+        if self.matrix_is_better(state, final, noise / math.sqrt(MATRIX_SHARE)):
+            return self.matrix(m, MATRIX_SHARE, self.quantile)
         return self.round(state, final, "pilot")
 
     def look(self) -> float:
@@ -143,18 +174,53 @@ class Run:
         self.left -= LOOK_SHARE
         return self.units.veil.relation.distance_between_sums(self.trace) / self.n_hat / self.mu
 
-    def plenty(self, state: State, noise: float, *, spread: float) -> bool:
-        """Whether units are so many that such noise on Sigma costs little beside what the sample leaves open."""
+    def skewed(self, state: State) -> bool:
+        """Whether rows are such that clipping bends directions: lengths vary widely, and clipped rows lean.
+
+        Squared lengths of Gaussian rows have mean tr and variance 2 sum lambda^2, and are about log-normal. Rows
+        that lie evenly around 0 do so when clipped, too; where a long tail lies on one side, their mean goes to
+        the other. (Rows that are not around 0 at all lean as well: a clip may bend these, too.)
+        """
+        if not isinstance(self.units.operator, RowsOperator):
+            return False
+        mu_lengths, mu_lean = (self.mu * math.sqrt(share) for share in (LENGTHS_SHARE, LEAN_SHARE))
+        median, spread = lengths(self.units, math.sqrt(self.trace), n_hat=self.n_hat, mu=mu_lengths)
+        self.left -= LENGTHS_SHARE
+        values = whole_spectrum(state, median**2)
+        gaussian = math.sqrt(math.log1p(2 * float(np.sum(values**2)) / max(float(values.sum()) ** 2, TINY)))
+        if 2 * spread < max(WIDE * gaussian, LEAST_WIDE):
+            return False
+        rows, centre = self.units.vectors(), np.zeros(self.units.d)
+        total = noisy_clipped_sum(
+            rows, centre=centre, radius=median, mu=mu_lean, veil=self.units.veil, what="mean of clipped rows"
+        )
+        self.left -= LEAN_SHARE
+        noise = (self.units.veil.relation.distance_between_sums(1.0) / mu_lean / self.n_hat) ** 2
+        lean = float(np.sum((total / median / self.n_hat) ** 2)) - self.units.d * noise - 1 / self.n_hat
+        return lean > CHANCE * (math.sqrt(2 * self.units.d) * noise + 0.5 / self.n_hat)
+
+    def may_be_plenty(self, limit: float) -> bool:
+        """Whether noise on Sigma may cost less than this over what the sample does, by the number of columns.
+
+        For rows it costs tr^2/(2 n mu^2 lambda_i lambda_j) of it: 2 d/(n mu^2) where half of the trace is along
+        one direction and the rest is even.
+        """
+        d = self.units.d
+        rows = isinstance(self.units.operator, RowsOperator) and d <= WIDEST_MATRIX
+        return rows and 2 * d < limit * self.n_hat * self.mu**2
+
+    def noise_over_sample(self, state: State, noise: float, *, spread: float) -> float:
+        """What such noise on Sigma costs, over what the sample leaves open."""
         of_noise, of_sample = price(
             whole_spectrum(state, self.trace), self.k, noise=noise, spread=spread, n_hat=self.n_hat
         )
-        return of_noise < PLENTY * of_sample
+        return of_noise / max(of_sample, TINY)
 
     def matrix_is_better(self, state: State, share: float, noise: float) -> bool:
         """Whether Sigma itself, with such noise, promises more than another round."""
         as_matrix = noise_of_matrix(state, noise, self.k, trace=self.trace)
         as_block = noise_of_block(state, self.noise_with(share), self.k)
-        return as_matrix < as_block + SLOW * slowness(state, self.k, trace=self.trace)
+        return as_matrix < self.favour * as_block + SLOW * slowness(state, self.k, trace=self.trace)
 
     def another_matrix_is_better(self, state: State) -> bool:
         """Whether Sigma itself, with all that is left, promises more than a last round of the block."""
@@ -166,22 +232,28 @@ class Run:
         )
         as_block = noise_of_block(state, self.noise_with(self.left), self.k)
         bias = bias_of_block(self.asked, self.answer, self.sigma, self.k)
-        return then < FINISH * (as_block + now * lag(state, self.k, trace=self.trace) + bias)
+        return then < self.favour * FINISH * (as_block + now * lag(state, self.k, trace=self.trace) + bias)
 
-    def matrix(self, m: int, share: float) -> State:
+    def matrix(self, m: int, share: float, quantile: float) -> State:
         """A release of Sigma itself with a share of mu^2, averaged with the one before, if there was one."""
-        found = self.release_sigma(share, QUANTILE)
-        self.sigma = found if self.sigma is None else found.and_also(self.sigma)
+        found = self.release_sigma(share, quantile)
+        self.sigma = found if self.sigma is None else together([found, self.sigma])
         return from_matrix(self.sigma.matrix, noise=self.sigma.noise, m=m)
 
-    def best_clipped(self, m: int) -> State:
-        """Sigma at several clips, and once more, with all that is left, at the one that turns out best."""
-        share = self.left * LOOKS_SHARE / len(CLIPS)
-        looks = [self.release_sigma(share, self.reachable(quantile, share)) for quantile in CLIPS]
-        wanted = QUANTILE if m < self.units.d else WHOLE_QUANTILE
-        usual = min(range(len(CLIPS)), key=lambda look: abs(CLIPS[look] - wanted))
-        best = looks[best_clip(looks, self.k, usual=usual, n_hat=self.n_hat, left=self.left)]
-        self.sigma = self.release_sigma(self.left, best.quantile).and_also(best)
+    def best_clipped(self, m: int, noisy: float, *, skewed: bool) -> State:
+        """Sigma at several clips, and once more, with all that is left, at the one that turns out best.
+
+        `noisy` is what noise will cost, over what the sample does: the less, the cheaper are looks that tell clips
+        apart, and the less need rows be clipped.
+        """
+        share = self.left * min(max(noisy / 2, LEAST_LOOK), MOST_LOOK)
+        usual = min(max(1 - CLIP_BY_NOISE * noisy, SAFE if skewed else CAREFUL), MOST_WHOLE)
+        clips = sorted({usual, *(clip for clip in CLIPS if clip > usual or not skewed)})
+        known = {} if self.sigma is None else {self.sigma.quantile: self.sigma}
+        looks = [known.get(clip) or self.release_sigma(share, self.reachable(clip, share)) for clip in clips]
+        best, alike = best_clip(looks, self.k, usual=clips.index(usual), n_hat=self.n_hat, left=self.left)
+        last = self.release_sigma(self.left, looks[best].quantile)
+        self.sigma = together([last, *(looks[look] for look in alike)])
         return from_matrix(self.sigma.matrix, noise=self.sigma.noise, m=m)
 
     def reachable(self, quantile: float, share: float) -> float:
@@ -234,7 +306,7 @@ class Run:
             plain_weights(m) if pilot else best_weights(state, self.k),
             n_hat=self.n_hat,
             mu=self.mu * math.sqrt(share),
-            quantile=QUANTILE,
+            quantile=self.quantile,
             what=f"round {len(self.rounds) + 1} ({kind})",
         )
         self.left -= share
