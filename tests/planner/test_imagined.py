@@ -109,3 +109,15 @@ def test_what_is_not_clipped_does_not_lean():
     drawn = draw(guess, N, rng)
     whole = ImaginedUnits(guess, N, drawn).matrices().clipped_sum(np.zeros((D, D)), 1e9, 0) / N
     assert whole == pytest.approx(drawn.moving, abs=1e-9)
+
+
+@pytest.mark.parametrize("skewed", [True, False])
+def test_the_mean_of_clipped_rows_follows_the_sample(skewed):
+    rng = np.random.default_rng(0)
+    factors = rng.exponential(size=(20_000, D)) - 1 if skewed else rng.laplace(size=(20_000, D))
+    guess = make_guess(D, 2, spectrum=factors * np.sqrt(VALUES), spread="rows")
+    radius = float(np.median(np.linalg.norm(guess.rows[:, 0], axis=1)))
+    imagined = ImaginedUnits(guess, N, draw(guess, N, rng)).vectors().clipped_sum(np.zeros(D), radius, 0) / N
+    rows = guess.rows[:, 0]
+    wanted = np.mean(rows * np.minimum(1, radius / np.linalg.norm(rows, axis=1))[:, None], axis=0)
+    assert imagined == pytest.approx(wanted if skewed else np.zeros(D), abs=1e-9)

@@ -249,13 +249,21 @@ class ImaginedUnits:
         return Imagined((self.d, self.d), self.n, norms, mean, symmetric=True)
 
     def vectors(self) -> Imagined:
-        """The population of rows: their lengths only."""
+        """The population of rows: their lengths, and where a public sample clearly leans when it is clipped."""
         rows = self.guess.rows[:, 0]
 
         def norms(centre: FloatArray) -> FloatArray:
             return _root(np.sum((rows - centre) ** 2, axis=1))
 
-        return Imagined((self.d,), self.n, norms, lambda _: np.zeros(self.d))
+        def mean(c: FloatArray) -> FloatArray:
+            clipped = rows * c[:, None]
+            if self.guess.like_normal:
+                return np.zeros(self.d)
+            one, other = clipped[::2].mean(axis=0), clipped[1::2].mean(axis=0)
+            chance = 2 * float(np.linalg.norm(clipped.T @ clipped)) / len(rows) ** 2
+            return (one + other) / 2 if float(one @ other) > 3 * chance else np.zeros(self.d)
+
+        return Imagined((self.d,), self.n, norms, mean)
 
     def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> Imagined:
         """The population of u_j^T A_i u_j and the rest of the trace."""
