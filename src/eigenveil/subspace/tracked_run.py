@@ -109,7 +109,7 @@ class Run:
 
     def sigma_first(self, m: int) -> State:
         """Sigma itself, and then more of it, or a round of the block, where that is safe and may do better."""
-        state = self.matrix(m, FIRST_MATRIX, CAREFUL)
+        state = self.matrix(m, FIRST_MATRIX, self.reachable(CAREFUL, FIRST_MATRIX))
         assert self.sigma is not None
         self.look()
         skewed = self.skewed(state)
