@@ -19,7 +19,7 @@ from cells import FAMILIES, Drawn, FloatArray, available
 from scipy import linalg, special
 
 from eigenveil import metrics
-from eigenveil.subspace.bounds import LONG
+from eigenveil.subspace.bounds import LONG, gaussian_spread
 from eigenveil.subspace.tracked_run import WIDEST_MATRIX
 
 CLIPS = (0.1, 0.5, 0.75, 0.9, 0.99)
@@ -36,8 +36,7 @@ def spreads(data: Drawn) -> tuple[float, float]:
     """The spread of squared lengths, and that over a Gaussian's."""
     median, long = np.quantile(data.norms, [0.5, LONG])
     spread = math.log(long / median) / float(special.ndtri(LONG))
-    values = linalg.eigvalsh(clipped(data, 0.99))
-    return spread, spread / math.sqrt(math.log1p(2 * float(np.sum(values**2)) / float(values.sum()) ** 2))
+    return spread, spread / gaussian_spread(linalg.eigvalsh(clipped(data, 0.99)))
 
 
 def lean(data: Drawn) -> float:
@@ -59,9 +58,9 @@ def main() -> None:
             if set(data.arrays) != {"X"} or d > WIDEST_MATRIX or n > MOST_ROWS:
                 continue
             tops = [linalg.eigh(clipped(data, q), subset_by_index=[d - max(cell.ks), d - 1])[1] for q in CLIPS]
+            told = [*(f"{x:.2f}" for x in spreads(data)), f"{lean(data):.1f}"]
             for k in cell.ks:
                 zetas = [metrics.zeta(top[:, ::-1][:, :k].T, data.covariance) for top in tops]
-                told = [*(f"{x:.2f}" for x in spreads(data)), f"{lean(data):.1f}"]
                 shown = " | ".join([*told, *(f"{zeta:.3g}" for zeta in zetas)])
                 lines.append(f"| {name} | {cell.name} | {k} | {shown} |")
                 print(lines[-1], flush=True)

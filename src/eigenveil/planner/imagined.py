@@ -256,9 +256,9 @@ class ImaginedUnits:
             return _root(np.sum((rows - centre) ** 2, axis=1))
 
         def mean(c: FloatArray) -> FloatArray:
-            clipped = rows * c[:, None]
             if self.guess.like_normal:
                 return np.zeros(self.d)
+            clipped = rows * c[:, None]
             one, other = clipped[::2].mean(axis=0), clipped[1::2].mean(axis=0)
             chance = 2 * float(np.linalg.norm(clipped.T @ clipped)) / len(rows) ** 2
             return (one + other) / 2 if float(one @ other) > 3 * chance else np.zeros(self.d)

@@ -23,6 +23,7 @@ from eigenveil.mechanisms.units import Units
 from eigenveil.operators import RowsOperator
 from eigenveil.privacy.budget import split_mu
 from eigenveil.privacy.relation import Relation
+from eigenveil.subspace.tracking import TINY
 
 COUNT_SHARE, RADIUS_SHARE = 0.01, 0.06
 """Shares of mu^2 for the number of units and for the radius, where they are bought."""
@@ -189,6 +190,15 @@ def lengths(units: Units, near: float, *, n_hat: float, mu: float) -> tuple[floa
     median = length(0.5, near * 2.0 ** (np.arange(-7.0, 1.0) / 32))
     long = length(far, median * 2.0 ** (np.arange(1.0, 65.0) / 32))
     return median, math.log(long / median) / float(special.ndtri(LONG))
+
+
+def gaussian_spread(eigenvalues: FloatArray) -> float:
+    """The standard deviation of the logarithms of squared lengths, for Gaussian rows with this spectrum.
+
+    Squares have mean sum lambda and variance 2 sum lambda^2 there, and are about log-normal.
+    """
+    total = max(float(eigenvalues.sum()) ** 2, TINY)
+    return math.sqrt(math.log1p(2 * float(np.sum(eigenvalues**2)) / total))
 
 
 def _is_number(value: object) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from eigenveil.engines.population import FloatArray
-from eigenveil.subspace.sigma import Sigma, luck
+from eigenveil.subspace.sigma import Sigma, gaps, least_gap, luck
 from eigenveil.subspace.tracking import TINY, Answer, State
 
 
@@ -22,8 +22,8 @@ def noise_of_block(state: State, noise: float, k: int) -> float:
 
 def noise_of_matrix(state: State, noise: float, k: int, *, trace: float = 0.0) -> float:
     """The same for noise on Sigma itself (smaller by sqrt(2) off the diagonal), whose trace may be known."""
-    inside = np.sum(1 / np.maximum(state.eigenvalues[:k, None] - state.eigenvalues[None, k:], _least_gap(state)))
-    outside = np.sum(_others(state) / _gaps(state, k, trace))
+    inside = np.sum(1 / gaps(state.eigenvalues, k))
+    outside = np.sum(_others(state) / _gaps_outside(state, k, trace))
     return float(noise**2 / 2 * (inside + outside) / max(state.eigenvalues[:k].sum(), TINY))
 
 
@@ -31,14 +31,14 @@ def slowness(state: State, k: int, *, trace: float) -> float:
     """The share of energy that directions will still lack after one more round, for want of rounds."""
     top = np.maximum(state.eigenvalues[:k], TINY)
     slow = np.minimum(max(float(state.eigenvalues[-1]), 0.0) / top, 1.0) ** 2
-    return float(np.sum(_others(state) * state.unfinished * slow / _gaps(state, k, trace)) / top.sum())
+    return float(np.sum(_others(state) * state.unfinished * slow / _gaps_outside(state, k, trace)) / top.sum())
 
 
 def lag(state: State, k: int, *, trace: float) -> float:
     """What a last round leaves of the energy that directions lack: errors towards the mean eigenvalue outside."""
     shift = 0.5 * float(state.eigenvalues[-1])
     above = np.maximum(state.eigenvalues[:k] - shift, TINY)
-    outside = np.maximum(above - _gaps(state, k, trace), 0.0)
+    outside = np.maximum(above - _gaps_outside(state, k, trace), 0.0)
     return float(np.mean((outside / above) ** 2))
 
 
@@ -73,14 +73,9 @@ def _others(state: State) -> int:
     return d - m
 
 
-def _least_gap(state: State) -> float:
-    """Eigenvalues are not told apart closer than this."""
-    return max(0.02 * float(state.eigenvalues[0]), TINY)
-
-
-def _gaps(state: State, k: int, trace: float) -> FloatArray:
+def _gaps_outside(state: State, k: int, trace: float) -> FloatArray:
     """How far the first k eigenvalues lie above the mean one outside the span of W."""
-    return np.maximum(state.eigenvalues[:k] - _outside(state, trace), _least_gap(state))
+    return np.maximum(state.eigenvalues[:k] - _outside(state, trace), least_gap(state.eigenvalues))
 
 
 def _outside(state: State, trace: float) -> float:

@@ -85,14 +85,19 @@ def price(
     """
     wanted, others = values[:k, None], values[None, k:]
     truth = values if truth is None else truth
-    costs = _gaps(truth, k) / _gaps(values, k) ** 2 / max(float(truth[:k].sum()), TINY)
+    costs = gaps(truth, k) / gaps(values, k) ** 2 / max(float(truth[:k].sum()), TINY)
     return float(np.sum(noise**2 / 2 * costs)), float(np.sum(spread * wanted * others * costs) / n_hat)
 
 
-def _gaps(values: FloatArray, k: int) -> FloatArray:
+def gaps(values: FloatArray, k: int) -> FloatArray:
     """How far the first k eigenvalues lie above each of the others, but no closer than can be told apart."""
-    gaps: FloatArray = np.maximum(values[:k, None] - values[None, k:], max(0.02 * float(values[0]), TINY))
-    return gaps
+    found: FloatArray = np.maximum(values[:k, None] - values[None, k:], least_gap(values))
+    return found
+
+
+def least_gap(values: FloatArray) -> float:
+    """Eigenvalues are not told apart closer than this."""
+    return max(0.02 * float(values[0]), TINY)
 
 
 def best_clip(looks: Sequence[Sigma], k: int, *, usual: int, n_hat: float, left: float) -> tuple[int, list[int]]:

@@ -18,7 +18,7 @@ from eigenveil.mechanisms.radius import QUERIES
 from eigenveil.mechanisms.units import Units
 from eigenveil.operators import RowsOperator
 from eigenveil.privacy import split_mu
-from eigenveil.subspace.bounds import lengths, matrix_radius
+from eigenveil.subspace.bounds import gaussian_spread, lengths, matrix_radius
 from eigenveil.subspace.prices import bias_of_block, lag, noise_of_block, noise_of_matrix, slowness, whole_spectrum
 from eigenveil.subspace.sigma import CLIPS, Sigma, best_clip, price, together
 from eigenveil.subspace.tracking import (
@@ -177,17 +177,15 @@ class Run:
     def skewed(self, state: State) -> bool:
         """Whether rows are such that clipping bends directions: lengths vary widely, and clipped rows lean.
 
-        Squared lengths of Gaussian rows have mean tr and variance 2 sum lambda^2, and are about log-normal. Rows
-        that lie evenly around 0 do so when clipped, too; where a long tail lies on one side, their mean goes to
-        the other. (Rows that are not around 0 at all lean as well: a clip may bend these, too.)
+        Rows that lie evenly around 0 do so when clipped, too; where a long tail lies on one side, their mean goes
+        to the other. (Rows that are not around 0 at all lean as well: a clip may bend these, too.)
         """
         if not isinstance(self.units.operator, RowsOperator):
             return False
         mu_lengths, mu_lean = (self.mu * math.sqrt(share) for share in (LENGTHS_SHARE, LEAN_SHARE))
         median, spread = lengths(self.units, math.sqrt(self.trace), n_hat=self.n_hat, mu=mu_lengths)
         self.left -= LENGTHS_SHARE
-        values = whole_spectrum(state, median**2)
-        gaussian = math.sqrt(math.log1p(2 * float(np.sum(values**2)) / max(float(values.sum()) ** 2, TINY)))
+        gaussian = gaussian_spread(whole_spectrum(state, median**2))
         if 2 * spread < max(WIDE * gaussian, LEAST_WIDE):
             return False
         rows, centre = self.units.vectors(), np.zeros(self.units.d)
