@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from eigenveil import datasets, metrics, schedules, theory
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
+from eigenveil.sources import CsvFiles
 from eigenveil.subspace import (
     Release,
     TrackedStream,
@@ -31,6 +32,7 @@ __version__ = version("eigenveil")
 __all__ = [
     "DPPCA",
     "Budget",
+    "CsvFiles",
     "Ledger",
     "Release",
     "TrackedStream",

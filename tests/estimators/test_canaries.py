@@ -75,17 +75,17 @@ def test_streams_show_no_canary():
 def _broken():
     X = frame(huge=False).drop(columns="who").to_numpy()
     objects = X.astype(object)
-    objects[3, 1] = TEXT
+    objects[:, 1] = TEXT
     strange = X.astype(object)
-    strange[3, 1] = {TEXT: NUMBER}
+    strange[:, 1] = [{TEXT: NUMBER}] * len(X)
     return {
         "one row": X[17],
         "scalar": np.float64(NUMBER),
         "list": X[17].tolist(),
         "three axes": X[None],
         "complex": X + 0j,
-        "text among objects": objects,
-        "dict among objects": strange,
+        "text in a column of objects": objects,
+        "dicts in a column of objects": strange,
         "text": np.array([[TEXT, "1"]]),
         "list of text": [[TEXT, NUMBER], [1.0, 2.0]],
         "ragged": [[NUMBER, 1.0], [NUMBER]],
@@ -94,6 +94,30 @@ def _broken():
         "bytes": TEXT.encode(),
         "mapping": {"a": [NUMBER], "b": [TEXT]},
     }
+
+
+@pytest.mark.parametrize(
+    "odd", [TEXT, {TEXT: NUMBER}, None, 10**400, 1j, [NUMBER]], ids=lambda odd: type(odd).__name__
+)
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "transform"])
+def test_one_odd_object_is_one_bad_row(odd, method):
+    """An exception would tell that somebody's entry is no number; so would another answer for everybody else."""
+    X = frame(huge=False).drop(columns="who").to_numpy()[:200].copy()
+    objects = X.astype(object)
+    objects[3, 1] = odd
+    X[3, 1] = np.nan
+
+    def outcome(data):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pca = DPPCA(
+                1, center=False, random_state=0, options={"batch_size": 200} if method == "partial_fit" else {}
+            )
+            if method == "transform":
+                return pca.fit(np.ones((2000, 4)) * [3, 1, 1, 1]).transform(data)
+            return getattr(pca, method)(data).components_
+
+    np.testing.assert_array_equal(outcome(objects), outcome(X))
 
 
 @pytest.mark.filterwarnings("ignore:X has feature names")

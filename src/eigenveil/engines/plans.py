@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Protocol
 
@@ -147,11 +147,13 @@ class DisjointPlan:
 class RangePlan:
     """Units at places first to last (not included), in the order of the data: the paper's batches.
 
-    Only where the number of units is public: a removal would move everybody behind it.
+    Only where the number of units is public: a removal would move everybody behind it. `fixed_places` says that
+    the data vouch for places that stay when one unit becomes another.
     """
 
     first: int
     last: int
+    fixed_places: bool = False
 
     def skip(self, start: int, units: int) -> BoolArray | None:
         """All at other places are left out."""
@@ -170,8 +172,8 @@ class RangeSplit:
 
     Examples
     --------
-    >>> RangePlan(0, 10).split(3, b"").part(1)
-    RangePlan(first=3, last=6)
+    >>> RangePlan(0, 10, fixed_places=True).split(3, b"").part(1)
+    RangePlan(first=3, last=6, fixed_places=True)
     """
 
     parts: int
@@ -182,8 +184,8 @@ class RangeSplit:
 
     @property
     def stable_under(self) -> tuple[str, ...]:
-        """A replaced or an emptied unit keeps its place; a removal moves all that follow."""
-        return ("replacement", "emptying")
+        """Where places are fixed, a replaced or an emptied unit keeps its own; a removal moves all that follow."""
+        return ("replacement", "emptying") if self.whole.fixed_places else ()
 
     def assert_disjoint(self) -> str:
         """The ranges do not overlap."""
@@ -195,7 +197,8 @@ class RangeSplit:
     def part(self, index: int) -> RangePlan:
         """The range of one part."""
         length = (self.whole.last - self.whole.first) // self.parts
-        return RangePlan(self.whole.first + index * length, self.whole.first + (index + 1) * length)
+        first = self.whole.first + index * length
+        return replace(self.whole, first=first, last=first + length)
 
 
 @dataclass(frozen=True)

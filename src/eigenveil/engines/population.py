@@ -40,9 +40,14 @@ class Population(ABC):
     def symmetric(self) -> bool:
         """Whether every tensor is a symmetric matrix."""
 
+    @property
+    def fixed_places(self) -> bool:
+        """Whether a unit's place and `slots` stay what they are when one unit becomes another."""
+        return False
+
     @abstractmethod
     def slots(self) -> int:
-        """How many units there are, bad ones included: public only where neighbours share it."""
+        """How many units there are, bad ones included: public only under replace and with `fixed_places`."""
 
     @abstractmethod
     def survey(

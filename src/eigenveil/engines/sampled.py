@@ -31,6 +31,11 @@ class SampledPopulation(Population):
     def _surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
         """A surveyor of this population's tensors."""
 
+    @property
+    def fixed_places(self) -> bool:
+        """As the units of the operator have; a plan lets units in by their places."""
+        return self.operator.fixed_places
+
     def slots(self) -> int:
         """How many units the plan lets in, bad ones included."""
         return sum(

@@ -65,6 +65,11 @@ class TensorPopulation(Population):
         """Whether every tensor is a symmetric matrix."""
         return self._symmetric
 
+    @property
+    def fixed_places(self) -> bool:
+        """Every tensor holds its place."""
+        return True
+
     def slots(self) -> int:
         """How many units there are, bad ones included."""
         return len(self._values)

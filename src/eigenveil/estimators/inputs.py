@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 from eigenveil.errors import InvalidInputError
 from eigenveil.operators import Operator, PeopleOperator, RowsOperator
 from eigenveil.sources import Source, memory, open_source
+from eigenveil.sources.arrays import from_lists, numbers_of
 from eigenveil.sources.guard import attempt
 from eigenveil.subspace.opening import as_operator
 
@@ -97,7 +98,7 @@ def _checked(estimator: Any, X: Any, units: Any, *, reset: bool) -> Any:
 def _numeric(X: Any) -> Any:
     """A matrix, with objects as numbers; scikit-learn's own messages would quote values."""
     ready = isinstance(X, np.ndarray) or sparse.issparse(X)
-    array = X if ready else attempt(lambda: np.asarray(X), _no_matrix(X), ValueError)
+    array = X if ready else _matrix_of(X)
     if array.dtype.kind == "c":
         raise InvalidInputError(f"Complex data not supported: expected real numbers, got dtype {array.dtype}.")
     if array.ndim != 2:
@@ -107,20 +108,24 @@ def _numeric(X: Any) -> Any:
         )
     if sparse.issparse(array):
         return array
-    if array.dtype.kind not in "OUS":
-        return np.ma.filled(array.astype(np.float64), np.nan) if isinstance(array, np.ma.MaskedArray) else array
+    if array.dtype.kind not in "fiubO":
+        raise InvalidInputError(
+            f"expected an array of numbers, got dtype {array.dtype}.",
+            hint="Convert to float64; encode text, dates and categories as numbers, or choose other columns.",
+        )
+    if isinstance(array, np.ma.MaskedArray) and array.dtype.kind != "O":
+        return np.ma.filled(array.astype(np.float64), np.nan)
+    return numbers_of(array)
+
+
+def _matrix_of(X: Any) -> Any:
+    if isinstance(X, list | tuple) and len(X):
+        return from_lists(X)
     failure = InvalidInputError(
-        "expected an array of numbers, got objects or text that are not numbers.",
-        hint="Encode text and categories as numbers, or choose other columns.",
-    )
-    return attempt(lambda: array.astype(np.float64), failure, ValueError)
-
-
-def _no_matrix(X: Any) -> InvalidInputError:
-    return InvalidInputError(
         f"expected rows of numbers of one length, got a {type(X).__name__} that does not make a matrix.",
         hint="Fill missing numbers with nan so that all rows have the same length.",
     )
+    return attempt(lambda: np.asarray(X), failure, ValueError)
 
 
 def _note(estimator: Any, width: int, names: tuple[str, ...] | None) -> None:

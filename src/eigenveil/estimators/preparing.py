@@ -25,7 +25,7 @@ from eigenveil.mechanisms import noisy_count, private_mean, tracked_mean
 from eigenveil.mechanisms.private_mean import reachable_quantile
 from eigenveil.mechanisms.units import Units
 from eigenveil.operators import PeopleOperator, RowsOperator
-from eigenveil.privacy import Relation, split_mu
+from eigenveil.privacy import split_mu
 from eigenveil.subspace.bounds import COUNT_SHARE
 from eigenveil.subspace.tracked_pca import MEAN_SHARE
 
@@ -87,7 +87,7 @@ class Preparation:
         units = self._with_declared(units)
         if not (self.buy_mean or self.buy_scale):
             return units
-        ask = self.n is None and units.veil.relation is not Relation.REPLACE
+        ask = self.n is None and not units.number_is_public
         shares = [COUNT_SHARE * ask, MEAN_SHARE * self.buy_mean, SCALE_SHARE * self.buy_scale]
         mu_count, mu_mean, mu_scale, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
         # 1

@@ -69,6 +69,11 @@ class OneColumnSource:
         """As the source is."""
         return self.source.rereadable
 
+    @property
+    def fixed_places(self) -> bool:
+        """As the source has."""
+        return self.source.fixed_places
+
     def blocks(self) -> Iterator[Block]:
         """The same blocks, one number a row."""
         where = slice(self.column, self.column + 1)

@@ -19,8 +19,8 @@ from eigenveil.mechanisms.score_histogram import Picture, score_histogram
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.privacy import Ledger, Relation
 from eigenveil.sources import Block, Source, memory, open_source
+from eigenveil.sources.files import has_paths
 from eigenveil.sources.labels import open_labelled
-from eigenveil.sources.paths import is_path
 from eigenveil.subspace.opening import open_units
 
 WIDTH = 3.5
@@ -112,7 +112,7 @@ def _operator(model: Any, X: Any, units: Any, ask: Ask) -> RowsOperator | People
     units = unit_column(model) if units is None else units
     if ask.groups is None:
         source = source_to_score(model, X, units)
-    elif isinstance(ask.groups, str) and is_path(X):
+    elif isinstance(ask.groups, str) and has_paths(X):
         source = _labelled_files(model, X, units, ask.groups, _checked_labels(ask.labels))
     else:
         codes = _codes(ask.groups, _checked_labels(ask.labels))
@@ -178,6 +178,11 @@ class LabelledSource:
     def rereadable(self) -> bool:
         """As the source is."""
         return self.source.rereadable
+
+    @property
+    def fixed_places(self) -> bool:
+        """As the source has."""
+        return self.source.fixed_places
 
     def blocks(self) -> Iterator[Block]:
         """The same blocks, one column wider."""

@@ -16,18 +16,20 @@ def noisy_count(population: Population, *, mu: float, veil: Veil, what: str = "n
     Formal guarantees
     -----------------
     *Add-remove:* a unit adds 0 or 1, so the sensitivity is exactly 1 (no rounding: counts are integers and
-    1 is a multiple of the grid); mu-GDP. *Replace:* the number of slots is the same for all neighbours,
-    so it is returned as it is, costs nothing, and the ledger says that the relation makes it public.
+    1 is a multiple of the grid); mu-GDP. *Replace, units in fixed places:* the number of slots is the same for all
+    neighbours, so it is returned as it is, costs nothing, and the ledger says that the relation makes it public.
+    *Replace, people found by their ids:* a person may become one without an id or without a good row, or the other
+    way round, so the number moves by at most 1: as under add-remove.
 
     ==============================  ==========================================
     edge case                       answer
     ==============================  ==========================================
     no units                        noise around 0 (may be negative)
     one unit, all equal, huge       nothing special
-    nan, inf, norm overflows        not counted (add-remove); a slot (replace)
+    nan, inf, norm overflows        not counted; a slot (replace, fixed places)
     ==============================  ==========================================
     """
-    if veil.relation is Relation.REPLACE:
+    if veil.relation is Relation.REPLACE and population.fixed_places:
         veil.ledger.declare(what, note="public under replace")
         return float(population.slots())
     grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=1)
@@ -60,14 +62,14 @@ def noisy_census(population: Population, *, mu: float, veil: Veil, what: str = "
     *Add-remove:* adding a unit adds 1 to one of the two numbers and leaves the other, so the pair moves by exactly
     1 in L2: sensitivity 1, mu-GDP, and `good` has the noise that `noisy_count` alone would have for this mu.
 
-    *Replace:* the number of slots is the same for all neighbours and public, but the new unit may be bad where the
-    old one was good. Only the number of bad units is noised, which moves by at most 1: sensitivity 1, mu-GDP.
-    `good` is what they leave of the slots, post-processing.
+    *Replace, units in fixed places:* the number of slots is the same for all neighbours and public, but the new
+    unit may be bad where the old one was good. Only the number of bad units is noised, which moves by at most 1:
+    sensitivity 1, mu-GDP. `good` is what they leave of the slots, post-processing.
 
-    *Empty-slot:* a good unit whose slot is emptied leaves the good ones and, where the empty slot is still held,
-    is taken for a bad one: the pair moves by at most sqrt(2), which is the sensitivity; each gets noise of
-    standard deviation sqrt(2)/mu; mu-GDP. The slots of a population are not taken as public here: a person of
-    whom nothing came has none.
+    *Empty-slot, and replace for people found by their ids:* a good unit may leave the good ones and join the bad
+    ones, the other way round, or appear in neither: the pair moves by at most sqrt(2), which is the sensitivity;
+    each gets noise of standard deviation sqrt(2)/mu; mu-GDP. The slots of a population are not taken as public
+    here: a person of whom nothing came, or no row with an id, has none.
 
     No rounding anywhere: counts are integers, and 1 is a multiple of the grid.
 
@@ -91,7 +93,7 @@ def noisy_census(population: Population, *, mu: float, veil: Veil, what: str = "
     >>> abs(census.good - 80) < 1, abs(census.bad - 20) < 1
     (True, True)
     """
-    if veil.relation is Relation.REPLACE:
+    if veil.relation is Relation.REPLACE and population.fixed_places:
         grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=1)
         veil.ledger.declare("number of slots", note="public under replace")
         slots = population.slots()

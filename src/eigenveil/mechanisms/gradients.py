@@ -24,13 +24,19 @@ def gradients(population: Population) -> tuple[FloatArray, npt.NDArray[np.bool_]
     return np.concatenate(blocks), np.concatenate(good)
 
 
-def refuse_add_remove(veil: Veil, name: str) -> None:
-    """Raise unless one unit's content is all that neighbours differ in."""
+def need_fixed_places(veil: Veil, name: str, *, fixed_places: bool) -> None:
+    """Raise unless neighbours have the same number of units, each in a place of its own."""
     if veil.relation is not Relation.REPLACE:
         raise InvalidInputError(
             f"{name} is proven for relation='replace' only, got {veil.relation.value!r}: it works on places in "
             "the data and on their number, and a removed unit moves all that follow it.",
             hint="Pass relation='replace', or mean_estimator='tracked', which is proven for both.",
+        )
+    if not fixed_places:
+        raise InvalidInputError(
+            f"{name} works on places in the data, but people found by their ids come in the order of the ids: one "
+            "person with another id would move others.",
+            hint="Use mean_estimator='tracked', or pass one array per person to eigenveil.samples.factors.",
         )
 
 

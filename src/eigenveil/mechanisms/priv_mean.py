@@ -18,7 +18,7 @@ import numpy as np
 from eigenveil.engines import TensorPopulation
 from eigenveil.engines.population import FloatArray, Population
 from eigenveil.errors import InvalidInputError
-from eigenveil.mechanisms.gradients import check_tau, gradients, refuse_add_remove
+from eigenveil.mechanisms.gradients import check_tau, gradients, need_fixed_places
 from eigenveil.mechanisms.histogram import stability_histograms
 from eigenveil.mechanisms.truncated_sum import noisy_truncated_sum
 from eigenveil.mechanisms.veil import Veil, check_sensitivity
@@ -85,7 +85,7 @@ def priv_mean(
     The paper, label algo-priv-mean-est; Liu, Kong, Jain & Oh 2022, arXiv 2205.13709, algorithm 5; Balle & Wang
     2018.
     """
-    refuse_add_remove(veil, "PrivMean")
+    need_fixed_places(veil, "PrivMean", fixed_places=population.fixed_places)
     check_epsilon(epsilon), check_delta(delta), check_tau(tau), check_sensitivity(top_eigenvalue)
     _check_tails(K, a)
     g, good = gradients(population)

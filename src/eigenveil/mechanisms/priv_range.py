@@ -17,7 +17,7 @@ import numpy as np
 
 from eigenveil.engines.population import FloatArray, Population
 from eigenveil.errors import InvalidInputError
-from eigenveil.mechanisms.gradients import check_tau, gradients, refuse_add_remove
+from eigenveil.mechanisms.gradients import check_tau, gradients, need_fixed_places
 from eigenveil.mechanisms.histogram import stability_histogram
 from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy.gaussian import check_delta, check_epsilon
@@ -72,7 +72,7 @@ def priv_range(
     ----------
     The paper, label algo-top-eval-est; Liu, Kong, Jain & Oh 2022, arXiv 2205.13709, algorithm 4.
     """
-    refuse_add_remove(veil, "PrivRange")
+    need_fixed_places(veil, "PrivRange", fixed_places=population.fixed_places)
     subsets = subset_count(epsilon=epsilon, delta=delta, tau=tau, C1=C1)
     g, _ = gradients(population)
     # 1

@@ -112,6 +112,11 @@ class Units:
                 out -= self.removed @ (self.removed.T @ out)
         return out
 
+    @property
+    def number_is_public(self) -> bool:
+        """Whether neighbours have the same number of units, each in a place of its own."""
+        return self.veil.relation is Relation.REPLACE and self.operator.fixed_places
+
     def by_position(self) -> Units:
         """The same, in the order of the data: parts are then ranges of places, as the paper's batches are."""
         if self.veil.relation is not Relation.REPLACE:
@@ -119,11 +124,18 @@ class Units:
                 "parts by position need relation='replace': a removed unit would move all that follow it.",
                 hint="Pass relation='replace', under which the number of units is public, or use parts by coin.",
             )
+        if not self.operator.fixed_places:
+            raise InvalidInputError(
+                "parts by position need units in fixed places, but people found by their ids come in the order of "
+                "the ids: one person with another id would move others to other parts.",
+                hint="Use parts by coin (mean_estimator='tracked'), or pass one array per person to "
+                "eigenveil.samples.factors.",
+            )
         if not isinstance(self.plan, FullPlan):
             raise InvalidInputError(
                 "a part by coin has no places of its own; take places before anything is split."
             )
-        return replace(self, plan=RangePlan(0, self.vectors().slots()))
+        return replace(self, plan=RangePlan(0, self.vectors().slots(), fixed_places=True))
 
     def split(self, parts: int) -> tuple[Units, ...]:
         """Disjoint parts, each charged by itself; the whole costs what the dearest part costs.

@@ -30,6 +30,11 @@ class FromRows:
         """Number of columns."""
         return self.source.n_columns
 
+    @property
+    def fixed_places(self) -> bool:
+        """As the source has."""
+        return self.source.fixed_places
+
     def dense(self, values: Values) -> FloatArray:
         """Rows as they are meant: shifted and projected."""
         plain = values.toarray() if sparse.issparse(values) else values

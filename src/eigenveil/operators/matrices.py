@@ -25,6 +25,11 @@ class MatricesOperator(ExplicitOperator[Rows]):
         """Number of columns."""
         return int(self.values.shape[1])
 
+    @property
+    def fixed_places(self) -> bool:
+        """Every matrix holds its place."""
+        return True
+
     def chunks(self) -> Iterator[Rows]:
         """A few matrices at a time."""
         return (self.values[where] for where in cut(len(self.values), self.d**2))

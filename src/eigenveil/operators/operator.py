@@ -23,6 +23,10 @@ class Operator(Protocol):
     def d(self) -> int:
         """Number of columns."""
 
+    @property
+    def fixed_places(self) -> bool:
+        """Whether a unit's place and the number of units stay what they are when one unit becomes another."""
+
     def chunks(self) -> Iterator[Any]:
         """All units, in the same order in every pass."""
 

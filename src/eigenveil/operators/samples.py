@@ -82,6 +82,7 @@ class FactorSource:
     factors: tuple[npt.NDArray[np.float64], ...]
     columns: tuple[str, ...] | None = None
     rereadable: bool = True
+    fixed_places: bool = True
 
     @property
     def n_columns(self) -> int:

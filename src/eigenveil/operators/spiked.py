@@ -28,6 +28,11 @@ class SpikedOperator:
         """Number of columns."""
         return self.rows.d
 
+    @property
+    def fixed_places(self) -> bool:
+        """As the rows have."""
+        return self.rows.fixed_places
+
     def chunks(self) -> Iterator[Values]:
         """Blocks of rows z."""
         return self.rows.chunks()

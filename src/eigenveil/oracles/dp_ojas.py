@@ -2,7 +2,7 @@
 
 DP-Ojas({A_i}; P, T, beta, eta):
   1  w <- P z/||P z||, z uniform on the sphere
-  2  n_hat <- number of units: public under replace, or a noisy count
+  2  n_hat <- number of units: public under replace where units have fixed places, or a noisy count
   3  beta <- given as public, or the radius that holds half of the ||A_i w||, bought
   4  sigma <- noise that makes all T steps together as private as asked
   5  for t = 1..T:
@@ -36,7 +36,7 @@ from eigenveil.mechanisms.sampled_noise import sampled_noise
 from eigenveil.mechanisms.units import Units
 from eigenveil.mechanisms.veil import check_sensitivity, grid_exponent
 from eigenveil.oracles.steps import Answer, Rates, rate_at, step
-from eigenveil.privacy import Relation, split_mu
+from eigenveil.privacy import split_mu
 from eigenveil.privacy.gaussian import check_delta, check_epsilon
 from eigenveil.privacy.poisson import poisson_noise_multiplier
 from eigenveil.schedules import HarmonicSchedule
@@ -165,7 +165,7 @@ class DPOjas:
 
     def _shares(self, units: Units) -> tuple[float, float, float]:
         """Shares of mu for the count, the clip and the sums."""
-        count = 0.0 if units.veil.relation is Relation.REPLACE else _COUNT_SHARE
+        count = 0.0 if units.number_is_public else _COUNT_SHARE
         clip = 0.0 if self.clip is not None else _CLIP_SHARE
         sums = 0.0 if self.sampling == "poisson" else 1 - count - clip
         if self.printed is not None or not count + clip + sums:

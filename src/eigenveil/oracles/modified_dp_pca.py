@@ -24,14 +24,14 @@ from eigenveil.engines import RangePlan
 from eigenveil.engines.population import FloatArray, Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import noisy_clipped_sum, noisy_count, tracked_mean
-from eigenveil.mechanisms.gradients import check_tau, refuse_add_remove
+from eigenveil.mechanisms.gradients import check_tau, need_fixed_places
 from eigenveil.mechanisms.priv_mean import priv_mean
 from eigenveil.mechanisms.priv_range import priv_range
 from eigenveil.mechanisms.radius import QUERIES
 from eigenveil.mechanisms.units import Units
 from eigenveil.mechanisms.veil import check_sensitivity
 from eigenveil.oracles.steps import Answer, Rates, rate_at, step
-from eigenveil.privacy import Relation, split_mu
+from eigenveil.privacy import split_mu
 from eigenveil.schedules import HarmonicSchedule
 
 MeanEstimator = Literal["tracked", "privmean"]
@@ -132,7 +132,8 @@ class ModifiedDPPCA:
     def __call__(self, units: Units) -> Answer:
         """The top direction of the units, as privately as their budget says."""
         if self.literal:
-            refuse_add_remove(units.veil, "PrivMean" if self.mean_estimator == "privmean" else "PrivRange")
+            name = "PrivMean" if self.mean_estimator == "privmean" else "PrivRange"
+            need_fixed_places(units.veil, name, fixed_places=units.operator.fixed_places)
         # 1
         w = units.random_start(1)
         C = np.zeros(w.shape)
@@ -188,7 +189,7 @@ class ModifiedDPPCA:
         m = plan.last - plan.first
         B = math.isqrt(m) if self.batch_size is None else self.batch_size
         T = m // B if B else 0
-        return replace(units, plan=RangePlan(plan.first, plan.first + T * B)).split(T) if T else ()
+        return replace(units, plan=replace(plan, last=plan.first + T * B)).split(T) if T else ()
 
     def _rate(self, t: int) -> float | None:
         if self.learning_rates is not None:
@@ -243,7 +244,7 @@ class ModifiedDPPCA:
             return first, second
         assert isinstance(batch.plan, RangePlan), "literal batches are ranges of places"
         half = (batch.plan.last - batch.plan.first) // 2
-        first = replace(batch, plan=RangePlan(batch.plan.first, batch.plan.first + half))
+        first = replace(batch, plan=replace(batch.plan, last=batch.plan.first + half))
         return first, first
 
     def _tracked(self, batch: Units, w: FloatArray, C: FloatArray) -> tuple[float | None, FloatArray | None]:
@@ -340,6 +341,6 @@ def _after_count(units: Units, w: FloatArray) -> tuple[float, Units]:
 
 def _count(units: Units, population: Population, what: str) -> tuple[float, float]:
     """The number of units, and what is left of mu; it costs nothing where it is public."""
-    share = 0.0 if units.veil.relation is Relation.REPLACE else _COUNT_SHARE
+    share = 0.0 if units.number_is_public else _COUNT_SHARE
     mu_count, mu_rest = split_mu(units.budget.mu, [share, 1 - share])
     return noisy_count(population, mu=mu_count, veil=units.veil, what=what), mu_rest

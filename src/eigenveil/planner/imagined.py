@@ -118,6 +118,7 @@ class Imagined:
     norms: Callable[[FloatArray], FloatArray]
     mean: Callable[[FloatArray], FloatArray]
     symmetric: bool = False
+    fixed_places: bool = True
 
     def count(self) -> int:
         """All are good."""
@@ -178,6 +179,11 @@ class ImaginedUnits:
     def d(self) -> int:
         """Number of columns."""
         return self.guess.eigenvalues.size
+
+    @property
+    def number_is_public(self) -> bool:
+        """Plans are made for add-remove."""
+        return False
 
     @property
     def veil(self) -> Noise:

@@ -1,6 +1,7 @@
 """Anything a user has becomes blocks of rows, or of people with all their rows."""
 
+from eigenveil.sources.csv_files import CsvFiles
 from eigenveil.sources.open_source import open_source
 from eigenveil.sources.source import Block, Source
 
-__all__ = ["Block", "Source", "open_source"]
+__all__ = ["Block", "CsvFiles", "Source", "open_source"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,11 @@ import numpy.typing as npt
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.columns import choose_positions, refuse_named_unit
-from eigenveil.sources.guard import attempt
+from eigenveil.sources.guard import attempt, is_missing
 from eigenveil.sources.source import IntArray
+
+_HEAD = 2000
+"""Rows by which columns of objects are judged."""
 
 
 def accepts(data: Any) -> bool:
@@ -24,7 +28,7 @@ def accepts(data: Any) -> bool:
 
 def hold(data: Any, *, columns: Any, units: Any) -> ArrayRows:
     """The chosen columns of a 2-D array."""
-    array = data if isinstance(data, np.ndarray) else _from_lists(data)
+    array = numbers_of(data if isinstance(data, np.ndarray) else from_lists(data))
     check_matrix("array", array.dtype, array.shape)
     refuse_named_unit(units)
     return ArrayRows(array, choose_positions(array.shape[1], columns))
@@ -35,7 +39,7 @@ def check_matrix(what: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Non
     if dtype.kind not in "fiub":
         raise InvalidInputError(
             f"expected an {what} of real numbers, got dtype {dtype}.",
-            hint="Convert to float64; text, dates, objects and complex numbers are not taken.",
+            hint="Convert to float64; text, dates and complex numbers are not taken.",
         )
     if len(shape) != 2:
         raise InvalidInputError(
@@ -96,9 +100,46 @@ class ArrayRows:
             return np.ascontiguousarray(taken, dtype=dtype).view(np.ndarray)
 
 
-def _from_lists(rows: Sequence[Any]) -> npt.NDArray[Any]:
+def from_lists(rows: Sequence[Any]) -> npt.NDArray[Any]:
+    """Rows given one by one as an array; numbers are float64, whatever type one of them has."""
     ragged = InvalidInputError(
         f"expected rows of numbers of one length, got a list of {len(rows)} rows that do not make a matrix.",
         hint="Fill missing numbers with nan so that all rows have the same length.",
     )
-    return attempt(lambda: np.asarray(rows), ragged, ValueError, TypeError)
+    with contextlib.suppress(TypeError):  # dates among numbers
+        array = attempt(lambda: np.asarray(rows), ragged, ValueError)
+        if array.dtype.kind in "fiub":
+            return array.astype(np.float64)
+    return attempt(lambda: np.asarray(rows, dtype=object), ragged, ValueError)
+
+
+def numbers_of(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array of objects as numbers, entry by entry: what is no number becomes nan.
+
+    A matrix one of whose columns holds no numbers, by most of its first entries, is refused as a whole.
+    """
+    if array.dtype.kind != "O" or array.ndim != 2:
+        return array
+    plain = np.ma.filled(array, None)
+    _refuse_text(plain[:_HEAD])
+    with contextlib.suppress(ValueError, TypeError, OverflowError), np.errstate(all="ignore"):
+        return plain.astype(np.float64)
+    return np.array([[_number(entry) for entry in row] for row in plain], dtype=np.float64).reshape(plain.shape)
+
+
+def _refuse_text(head: npt.NDArray[Any]) -> None:
+    for place, column in enumerate(head.T):
+        there = [entry for entry in column if not is_missing(entry)]
+        numbers = sum(not np.isnan(_number(entry)) for entry in there)
+        if there and 2 * numbers <= len(there):
+            raise InvalidInputError(
+                f"expected numbers, got text or other objects in most of column {place}.",
+                hint="Encode text and categories as numbers, or choose other columns.",
+            )
+
+
+def _number(entry: Any) -> float:
+    """An entry as a float, and nan if it is none."""
+    with contextlib.suppress(ValueError, TypeError, OverflowError):
+        return float(entry)
+    return float("nan")

@@ -71,6 +71,11 @@ class BlocksSource:
         """False for a generator or any other iterator."""
         return self._once is None
 
+    @property
+    def fixed_places(self) -> bool:
+        """Every row holds its place."""
+        return True
+
     def blocks(self) -> Iterator[Block]:
         """The blocks in order."""
         if self._once is None:

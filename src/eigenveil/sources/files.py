@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from eigenveil.errors import InvalidInputError
 from eigenveil.sources import numpy_files
 from eigenveil.sources.arrow import block_type, choose_fields, to_columns
-from eigenveil.sources.paths import find, is_path
+from eigenveil.sources.csv_files import CsvFiles, scan_csv
+from eigenveil.sources.paths import find, find_files, is_path
 from eigenveil.sources.people_on_disk import PeopleOnDisk
-from eigenveil.sources.scans import Scan, scan_csv, scan_dataset, scan_feather, scan_parquet
+from eigenveil.sources.scans import Scan, scan_dataset, scan_feather, scan_parquet
 from eigenveil.sources.source import Block, Source, rows_per_block
 
 _SCANS: dict[str, Callable[[list[str], str | None], Scan]] = {
@@ -23,14 +25,19 @@ _SCANS: dict[str, Callable[[list[str], str | None], Scan]] = {
 
 
 def accepts(data: Any) -> bool:
-    """Whether this is a path, a list of paths or a dataset."""
-    return is_path(data) or _is_dataset(data)
+    """Whether this is a path, a list of paths, CSV files or a dataset."""
+    return has_paths(data) or _is_dataset(data)
+
+
+def has_paths(data: Any) -> bool:
+    """Whether this names files."""
+    return is_path(data) or isinstance(data, CsvFiles)
 
 
 def open_kind(data: Any, *, columns: Any, units: Any) -> Source:
     """A source of the rows in these files, in the order of the files."""
-    if not is_path(data):
-        return open_scan(scan_dataset(data), columns=columns, units=units)
+    if not has_paths(data):
+        return open_scan(_scan_of_dataset(data), columns=columns, units=units)
     scan = scan_of(data, units)
     if scan is not None:
         return open_scan(scan, columns=columns, units=units)
@@ -39,8 +46,11 @@ def open_kind(data: Any, *, columns: Any, units: Any) -> Source:
 
 def scan_of(data: Any, units: Any) -> Scan | None:
     """A scan of files whose columns have names; None for files of arrays."""
+    unit = units if isinstance(units, str) else None
+    if isinstance(data, CsvFiles):
+        return scan_csv(find_files(data.paths), unit, header=data.header)
     layout, paths = find(data)
-    return _SCANS[layout](paths, units if isinstance(units, str) else None) if layout in _SCANS else None
+    return _SCANS[layout](paths, unit) if layout in _SCANS else None
 
 
 def open_scan(scan: Scan, *, columns: Any, units: Any) -> Source:
@@ -51,6 +61,18 @@ def open_scan(scan: Scan, *, columns: Any, units: Any) -> Source:
     if units is None:
         return FilesSource(scan, names, dtype)
     return PeopleOnDisk(scan, names, dtype, units)
+
+
+def _scan_of_dataset(data: Any) -> Scan:
+    """A scan of a dataset; not of one that parses text, where one odd line can change others."""
+    formats = [getattr(one, "format", None) for one in (data, *getattr(data, "children", ()))]
+    if any(getattr(one, "default_extname", None) in ("csv", "json") for one in formats):
+        raise InvalidInputError(
+            "expected a dataset of Parquet or Feather files, got one of text files, whose parser lets one line "
+            "change others.",
+            hint="Pass the paths of CSV files themselves, or write the data as Parquet.",
+        )
+    return scan_dataset(data)
 
 
 def _is_dataset(data: Any) -> bool:
@@ -73,6 +95,11 @@ class FilesSource:
     @property
     def rereadable(self) -> bool:
         """Files can be read again."""
+        return True
+
+    @property
+    def fixed_places(self) -> bool:
+        """Every row holds its place."""
         return True
 
     def blocks(self) -> Iterator[Block]:

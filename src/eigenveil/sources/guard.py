@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from eigenveil.errors import InvalidInputError
 
@@ -24,6 +24,14 @@ def attempt(step: Callable[[], T], failure: InvalidInputError, *errors: type[Exc
     with contextlib.suppress(*errors):
         return step()
     raise failure
+
+
+def is_missing(one: Any) -> bool:
+    """Whether an entry is None, nan, NaT or NA, the last of which refuses to be compared."""
+    try:
+        return one is None or bool(one != one)  # noqa: PLR0124  # nan differs from itself
+    except (TypeError, ValueError):
+        return not hasattr(one, "__len__")
 
 
 def guarded(items: Iterator[T], failure: InvalidInputError, *errors: type[Exception]) -> Iterator[T]:

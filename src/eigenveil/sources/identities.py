@@ -8,14 +8,15 @@ import narwhals as nw
 import pyarrow as pa
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources.people import sortable
+from eigenveil.sources.people import exact, sortable
 
 
 def identities(units: Any) -> tuple[str | None, list[bytes | None]]:
     """What kind of ids these are ("number" or "text"; None if all are missing), and each one as bytes.
 
     Whole numbers are the same id in any type (7, 7.0, int8 or int64); text is never the same id as a number.
-    Missing ids are None.
+    Missing ids are None, and so are floats that are not whole numbers: their digits depend on the type. Floats too
+    large to hold every whole number are refused. So one person's id never becomes two.
 
     Examples
     --------
@@ -37,7 +38,7 @@ def identities(units: Any) -> tuple[str | None, list[bytes | None]]:
             "expected one id per row, all whole numbers or all text.",
             hint="Turn other ids (dates, tuples, mixed types) into text first, in one way for the whole stream.",
         )
-    ids = array.to_pylist()
+    ids = exact(array).to_pylist()
     return (kind if any(one is not None for one in ids) else None), [_bytes(one) for one in ids]
 
 
@@ -54,5 +55,4 @@ def _bytes(one: Any) -> bytes | None:
         return None
     if isinstance(one, str):
         return b"s" + one.encode("utf-8", "surrogatepass")
-    whole = int(one) if one == one and abs(one) != float("inf") else None  # noqa: PLR0124  # nan differs from itself
-    return b"n%d" % whole if whole is not None and whole == one else b"f" + float(one).hex().encode()
+    return b"n%d" % int(one) if one == int(one) else None

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.columns import find_unit
-from eigenveil.sources.files import open_scan, scan_of
-from eigenveil.sources.paths import is_path
-from eigenveil.sources.scans import CsvScan, Scan
+from eigenveil.sources.csv_files import CsvScan, as_text
+from eigenveil.sources.files import has_paths, open_scan, scan_of
+from eigenveil.sources.scans import Scan
 from eigenveil.sources.source import Source
 
 _CODE = "\0 label"
@@ -35,7 +35,7 @@ def open_labelled(data: Any, *, columns: list[str], units: Any, labels_in: str, 
     labels : sequence
         All labels there may be, in the order of their numbers; rows with others get nan.
     """
-    scan = scan_of(data, units) if is_path(data) else None
+    scan = scan_of(data, units) if has_paths(data) else None
     if scan is None:
         raise InvalidInputError(
             f"labels by the name of a column need files with named columns, got {type(data).__name__}.",
@@ -43,7 +43,7 @@ def open_labelled(data: Any, *, columns: list[str], units: Any, labels_in: str, 
         )
     place = find_unit(scan.schema.names, labels_in, what="column of labels")
     if isinstance(scan, CsvScan):  # where whole numbers would come as floats
-        scan = replace(scan, schema=scan.schema.set(place, pa.field(labels_in, pa.string())))
+        scan = as_text(scan, labels_in)
     kind = scan.schema.field(place).type
     if pa.types.is_nested(kind) or pa.types.is_floating(kind):
         raise InvalidInputError(

@@ -32,15 +32,21 @@ def is_path(data: Any) -> bool:
 
 def find(data: Any) -> tuple[str, list[str]]:
     """The format and the files: a list in its own order, globs and directories sorted by name."""
-    files = [file for one in (data if isinstance(data, (list, tuple)) else [data]) for file in _expand(one)]
-    _refuse_twice(files)
-    formats = {_format(file) for file in files}
+    files = find_files(data)
+    formats = {_format(Path(file)) for file in files}
     if len(formats) > 1:
         raise InvalidInputError(
             f"expected files of one format, got {', '.join(sorted(formats))}.",
             hint="Name the files by a glob such as 'folder/**/*.parquet'.",
         )
-    return formats.pop(), [str(file) for file in files]
+    return formats.pop(), files
+
+
+def find_files(data: Any) -> list[str]:
+    """The files, of any format."""
+    files = [file for one in (data if isinstance(data, (list, tuple)) else [data]) for file in _expand(one)]
+    _refuse_twice(files)
+    return [str(file) for file in files]
 
 
 def _expand(one: str | os.PathLike[str]) -> list[Path]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources.guard import attempt
+from eigenveil.sources.guard import attempt, is_missing
 from eigenveil.sources.rows import Rows, RowsSource
 from eigenveil.sources.source import Block, IntArray, rows_per_block
 
@@ -22,11 +22,17 @@ from eigenveil.sources.source import Block, IntArray, rows_per_block
 class PeopleSource(RowsSource):
     """A source in which a person is a unit: all rows with the same id, in their original order.
 
-    People come in ascending order of their ids. Rows without an id are left out.
+    People come in ascending order of their ids, so a person's place depends on the ids of others. Rows without an
+    id are left out.
     """
 
     order: IntArray
     bounds: IntArray
+
+    @property
+    def fixed_places(self) -> bool:
+        """Another id moves other people."""
+        return False
 
     def blocks(self) -> Iterator[Block]:
         """Whole people, as many as fit in a block and at least one."""
@@ -75,8 +81,8 @@ def to_ids(units: Any) -> pa.Array:
         ids = sortable(ids)
         pc.sort_indices(ids[:0])
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        ids = None
-    return ids if ids is not None else _numbered(series)
+        ids = _numbered(series)
+    return exact(ids)
 
 
 def sortable(ids: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -93,13 +99,41 @@ def sortable(ids: pa.Array | pa.ChunkedArray) -> pa.Array:
     return ids
 
 
+def exact(ids: pa.Array) -> pa.Array:
+    """The ids, if none is a float so large that two whole numbers may share it.
+
+    A column of whole numbers becomes one of floats as soon as pandas finds a missing id in it, and people whose
+    ids differ in the last digits would become one.
+    """
+    if pa.types.is_floating(ids.type) and len(ids):
+        limit = _WHOLE_BELOW[ids.type.bit_width]
+        largest = pc.max(pc.abs(ids.cast(pa.float64()))).as_py()
+        if largest is not None and largest >= limit:
+            raise _lost_digits(limit)
+    return ids
+
+
+_WHOLE_BELOW = {16: 2.0**11, 32: 2.0**24, 64: 2.0**53}
+"""By the bits of a float: below this, no two whole numbers share a float."""
+
+
+def _lost_digits(limit: float) -> InvalidInputError:
+    return InvalidInputError(
+        f"expected ids that keep all their digits, got floats of {limit:.0f} or more: different ids may have "
+        "become one.",
+        hint="Read or cast ids as text, or as whole numbers that may be missing (pandas: dtype 'Int64').",
+    )
+
+
 def _numbered(units: Any) -> pa.Array:
     """Ids that Arrow has no type for, numbered as they first appear."""
     unfit = InvalidInputError(
         f"expected units to be None, the name of a column, or one id per row; got {type(units).__name__}.",
         hint="Pass a 1-D array, list or series of whole numbers or text.",
     )
-    listed = attempt(lambda: [None if _missing(one) else one for one in units], unfit, TypeError, ValueError)
+    listed = attempt(lambda: [None if is_missing(one) else one for one in units], unfit, TypeError, ValueError)
+    if any(isinstance(one, float) and abs(one) >= _WHOLE_BELOW[64] for one in listed):
+        raise _lost_digits(_WHOLE_BELOW[64])
     numbers: dict[Any, int] = {}
     codes = [None if one is None else numbers.setdefault(one, len(numbers)) for one in _hashable(listed, unfit)]
     return pa.array(codes, type=pa.int64())
@@ -108,11 +142,3 @@ def _numbered(units: Any) -> pa.Array:
 def _hashable(ids: list[Any], unfit: InvalidInputError) -> list[Any]:
     attempt(lambda: [hash(one) for one in ids], unfit, TypeError)
     return ids
-
-
-def _missing(one: Any) -> bool:
-    """Whether an id is None, nan, NaT or NA, the last of which refuses to be compared."""
-    try:
-        return one is None or bool(one != one)  # noqa: PLR0124  # nan differs from itself
-    except TypeError:
-        return True

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.arrow import to_floats
-from eigenveil.sources.people import check_length, sortable, starts, to_ids
+from eigenveil.sources.people import check_length, exact, sortable, starts, to_ids
 from eigenveil.sources.scans import Scan, scan_parquet
 from eigenveil.sources.source import Block, rows_per_block
 from eigenveil.sources.temporary import TemporaryFolder
@@ -71,6 +71,11 @@ class PeopleOnDisk:
         """Files can be read again."""
         return True
 
+    @property
+    def fixed_places(self) -> bool:
+        """People come in the order of their ids, so another id moves others."""
+        return False
+
     def blocks(self) -> Iterator[Block]:
         """Whole people, about as many as fit in a block and at least one."""
         people = _Gathering(self._height)
@@ -119,7 +124,7 @@ class PeopleOnDisk:
 
     def _ids_of(self, batch: pa.RecordBatch, done: int) -> pa.Array:
         if self._ids is None:
-            return sortable(batch.column(self.n_columns))
+            return exact(sortable(batch.column(self.n_columns)))
         if len(self._ids) < done + batch.num_rows:
             raise InvalidInputError(
                 f"expected one id per row, got {len(self._ids)} ids for more rows than that.",

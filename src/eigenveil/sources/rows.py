@@ -78,6 +78,11 @@ class RowsSource:
         """Rows in memory can be read again."""
         return True
 
+    @property
+    def fixed_places(self) -> bool:
+        """Every row holds its place."""
+        return True
+
     def blocks(self) -> Iterator[Block]:
         """Slices of the rows, in order."""
         height = rows_per_block(self.rows.row_bytes)

@@ -58,6 +58,15 @@ class Source(Protocol):
         """Whether `blocks` can be called more than once."""
         ...
 
+    @property
+    def fixed_places(self) -> bool:
+        """Whether a unit's place and the number of units stay what they are when one unit becomes another.
+
+        True where every row holds a place whatever is in it. False where people are gathered by their ids: places
+        then follow the order of ids, and a person whose ids are missing has none.
+        """
+        ...
+
     def blocks(self) -> Iterator[Block]:
         """A fresh pass over the data; the order of rows is the same in every pass."""
         ...

@@ -27,3 +27,8 @@ class SameRows:
     def rereadable(self) -> bool:
         """As the source is."""
         return self.source.rereadable
+
+    @property
+    def fixed_places(self) -> bool:
+        """As the source has."""
+        return self.source.fixed_places

@@ -41,7 +41,8 @@ def black_box_pca(
     epsilon, delta : float, optional
         What an oracle call may cost. Left out: the oracle is taken as not private, and the release says so.
     relation : {"add-remove", "replace"}
-        Parts are by coin under add-remove, by place under replace.
+        Parts are by place under replace where units have fixed places (people found by their ids have not), else
+        by coin.
     aside : (float, float), optional
         The part of (epsilon, delta) for releases without Gaussian noise. If left out, what the oracle's own method
         ``aside(epsilon, delta)`` says, if it has one, else nothing.
@@ -63,7 +64,8 @@ def black_box_pca(
 
     Deviations from the paper
     -------------------------
-    Under add-remove the parts are by each unit's own coin: by place a removed unit would move all others.
+    Under add-remove, and for people found by their ids, the parts are by each unit's own coin: by place a removed
+    unit, or another id, would move others.
 
     Examples
     --------
@@ -102,7 +104,7 @@ def black_box_pca(
 def run(units: Units, k: int, oracle: Oracle | Sequence[Oracle], *, algorithm: str) -> Release:
     """Deflation of open units as a release."""
     check_k(k, units.d)
-    if units.veil.relation is Relation.REPLACE:
+    if units.number_is_public:
         units.veil.ledger.declare("number of units", note="public under replace")
         units = units.by_position()
     components, told = deflate(units, k, oracle)

@@ -22,7 +22,6 @@ from eigenveil.mechanisms.private_mean import reachable_quantile
 from eigenveil.mechanisms.units import Units
 from eigenveil.operators import RowsOperator
 from eigenveil.privacy.budget import split_mu
-from eigenveil.privacy.relation import Relation
 from eigenveil.subspace.tracking import TINY
 
 COUNT_SHARE, RADIUS_SHARE = 0.01, 0.06
@@ -109,7 +108,7 @@ def buy_bounds(units: Units, declared: Declared, *, count: bool = True, by_rows:
     -----------------
     *Both relations.* At most one noisy count and one radius search in sequence, with the sensitivities proven
     there: sqrt(1 %) mu and sqrt(6 %) mu. What is left is the mu that makes all three together mu-GDP. Under
-    *replace* the count is free and its share is left.
+    *replace* the count is free where units have fixed places, and its share is left.
 
     ==============================  ==================================================================
     edge case                       answer
@@ -122,7 +121,7 @@ def buy_bounds(units: Units, declared: Declared, *, count: bool = True, by_rows:
     """
     search = declared.beta is None
     ask = (count or search) and declared.n is None
-    paid = ask and units.veil.relation is not Relation.REPLACE
+    paid = ask and not units.number_is_public
     shares = [COUNT_SHARE * paid, RADIUS_SHARE * search]
     mu_count, mu_radius, rest = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1

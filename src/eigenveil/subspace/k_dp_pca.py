@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 from eigenveil.engines import LocalEngine, RangePlan
 from eigenveil.errors import InvalidInputError
-from eigenveil.mechanisms.gradients import refuse_add_remove
+from eigenveil.mechanisms.gradients import need_fixed_places
 from eigenveil.mechanisms.units import Units
 from eigenveil.oracles.modified_dp_pca import MeanEstimator, ModifiedDPPCA, RangeFinder
 from eigenveil.oracles.steps import Rates
@@ -112,7 +112,7 @@ def k_dp_pca(
     )
     check_k(k, units.d)
     if oracle.literal:
-        refuse_add_remove(units.veil, "literal k-DP-PCA")
+        need_fixed_places(units.veil, "literal k-DP-PCA", fixed_places=units.operator.fixed_places)
         oracle = replace(oracle, batch_size=_printed_batch(units) if batch_size is None else batch_size)
     oracles = [replace(oracle, learning_rates=rates) for rates in per_component(learning_rates, k)]
     return run(units, k, oracles, algorithm="k-DP-PCA")

@@ -1,0 +1,448 @@
+"""Rule 12, the unit survives the reader: one line, entry or id changes nothing but its own unit, to the bit.
+
+Every source is tried with a list of nasty lines or entries, under both relations: a unit that is added leaves all
+others as they were, and a unit that is replaced leaves them in their places as well.
+"""
+
+import tempfile
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import feather
+from scipy import sparse
+
+from eigenveil import DPPCA, CsvFiles
+from eigenveil.errors import InvalidInputError
+from eigenveil.operators import samples
+from eigenveil.sources import csv_lines, open_source
+
+RNG = np.random.default_rng(5)
+ROWS = RNG.normal(size=(41, 3)) * [1.0, 1e-8, 1e12]
+NAMES = ["a", "b", "c"]
+PLACES = [0, 20, 41]
+
+LINES = {
+    "stray quote first": b'"oops,1,2',
+    "stray quote last": b'1,2,oops"',
+    "stray quote alone": b'"',
+    "quote in the middle": b'1,2"5,3',
+    "quote that opens a field late": b'1,x"y,"2',
+    "two stray quotes": b'"1,"2,3',
+    "inches": b'6" pipe,1,2',
+    "quoted comma": b'"a,b",1,2',
+    "quoted quotes": b'"a""b",1,2',
+    "quoted numbers": b'"1","2","3"',
+    "quote and backslash": b'"a\\",1,2',
+    "single quotes": b"'1,2,3",
+    "too many fields": b"1,2,3,4",
+    "too few fields": b"1,2",
+    "only delimiters": b",,",
+    "many delimiters": b"," * 5000,
+    "blank": b"",
+    "spaces": b"   ",
+    "tab": b"1\t2\t3",
+    "semicolons": b"1;2;3",
+    "carriage return": b"1,2,3\r4,5,6",
+    "carriage return at the end": b"1,2,3\r\r",
+    "NUL": b"1,\x00,3",
+    "form feed and friends": b"1,\x0b\x0c\x1c\x1d\x1e\x1f\x85,3",
+    "line separators of Unicode": "1,\u2028\u2029\u0085,3".encode(),
+    "not UTF-8": b"1,\xff\xfe,3",
+    "half a character": b"1,2,\xe3\x81",
+    "surrogate": b"1,\xed\xa0\x80,3",
+    "byte order mark": b"\xef\xbb\xbf1,2,3",
+    "text": b"abc,1,2",
+    "truth": b"true,false,TRUE",
+    "date": b"2020-01-01,1,2",
+    "missing": b"NA,null,nan",
+    "infinite": b"inf,-inf,infinity",
+    "huge": b"1e999,-1e999,1e-999",
+    "hexadecimal": b"0x10,0b1,1_000",
+    "long number": b"1" * 3000 + b",2,3",
+    "looks like a header": b"a,b,c",
+    "comment": b"# 1,2,3",
+    "long line": b"x" * 100_000,
+    "long quoted line": b'"' + b"y," * 50_000,
+}
+assert all(b"\n" not in line for line in LINES.values())
+
+
+@pytest.fixture(autouse=True)
+def scratch(monkeypatch, tmp_path):
+    """All temporary files go where pytest removes them."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+def bits(rows):
+    """Rows as bytes, every nan alike."""
+    dense = np.ascontiguousarray(rows.toarray() if sparse.issparse(rows) else np.asarray(rows), dtype=np.float64)
+    return [row.tobytes() for row in np.where(np.isnan(dense), np.nan, dense) + 0.0]
+
+
+def rows_of(data, **how):
+    return [row for block in open_source(data, **how).blocks() for row in bits(block.values)]
+
+
+def people_of(data, units):
+    people = []
+    for block in open_source(data, units=units).blocks():
+        rows = bits(block.values)
+        people += [tuple(rows[a:b]) for a, b in zip(block.offsets[:-1], block.offsets[1:], strict=True)]
+    return people
+
+
+# -- lines of CSV files ----------------------------------------------------------------------------
+
+
+def csv_line(row):
+    return ",".join(map(repr, map(float, row))).encode()
+
+
+GOOD = [csv_line(row) for row in ROWS]
+
+
+def one_file(folder, lines):
+    path = folder / "one.csv"
+    path.write_bytes(b"\n".join([b"a,b,c", *lines, b""]))
+    return path
+
+
+def no_last_newline(folder, lines):
+    path = folder / "open.csv"
+    path.write_bytes(b"\n".join([b"a,b,c", *lines]))
+    return path
+
+
+def windows(folder, lines):
+    path = folder / "windows.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + b"\r\n".join([b'"a","b","c"', *lines, b""]))
+    return path
+
+
+def headless(folder, lines):
+    path = folder / "headless.csv"
+    path.write_bytes(b"\n".join([*lines, b""]))
+    return CsvFiles(path, header=False)
+
+
+def three_files(folder, lines):
+    for number, part in enumerate((lines[:9], lines[9:30], lines[30:])):
+        (folder / f"part-{number}.csv").write_bytes(b"\n".join([b"a,b,c", *part, b""]))
+    return sorted(folder.glob("part-*.csv"))
+
+
+TEXT_FILES = {
+    "one file": one_file,
+    "no newline at the end": no_last_newline,
+    "windows": windows,
+    "no header": headless,
+    "three files": three_files,
+}
+
+
+@pytest.mark.parametrize("piece", [1, 100, 1 << 22])
+@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("way", TEXT_FILES)
+def test_lines(way, line, piece, tmp_path, monkeypatch):
+    """Fails before lines were read one by one: a stray quote deleted all lines behind it."""
+    if piece == 1 and len(LINES[line]) > 5000:
+        pytest.skip("slow")
+    monkeypatch.setattr(csv_lines, "PIECE", piece)
+    plain = rows_of(TEXT_FILES[way](tmp_path, GOOD))
+    assert plain == bits(ROWS)
+    for place in PLACES:
+        added = rows_of(TEXT_FILES[way](tmp_path, [*GOOD[:place], LINES[line], *GOOD[place:]]))
+        if way == "no newline at the end" and line == "blank" and place == len(GOOD):
+            assert added == plain  # a newline that ends the file is no line
+            continue
+        assert added[:place] + added[place + 1 :] == plain
+        instead = min(place, len(GOOD) - 1)
+        lines = [*GOOD[:instead], LINES[line], *GOOD[instead + 1 :]]
+        replaced = rows_of(TEXT_FILES[way](tmp_path, lines + [b"1,2,3"] * (way == "no newline at the end")))
+        replaced = replaced[:-1] if way == "no newline at the end" else replaced
+        assert len(replaced) == len(plain)
+        assert replaced[:instead] + replaced[instead + 1 :] == plain[:instead] + plain[instead + 1 :]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_lines_of_people(line, tmp_path):
+    """The id in front; the nasty line belongs to somebody who is not there otherwise, or to nobody."""
+    ids = [b"p%d" % (i % 14) for i in range(len(ROWS))]
+    lines = [one + b"," + row for one, row in zip(ids, GOOD, strict=True)]
+
+    def read(lines):
+        path = tmp_path / "people.csv"
+        path.write_bytes(b"\n".join([b"id,a,b,c", *lines, b""]))
+        return people_of(path, "id")
+
+    plain = read(lines)
+    assert len(plain) == 14
+    for place in PLACES:
+        for nasty in (LINES[line], b"new person," + LINES[line], b'"new, ""person""",' + LINES[line]):
+            added = read([*lines[:place], nasty, *lines[place:]])
+            assert [person for person in added if person in plain] == plain
+            assert len(added) <= len(plain) + 1
+
+
+@pytest.mark.parametrize("line", ["stray quote first", "too many fields", "not UTF-8", "blank"])
+def test_a_line_of_a_labelled_file(line, tmp_path):
+    from eigenveil.sources.labels import open_labelled
+
+    def read(lines):
+        path = tmp_path / "labelled.csv"
+        path.write_bytes(b"\n".join([b"site,a,b,c", *lines, b""]))
+        source = open_labelled(path, columns=NAMES, units=None, labels_in="site", labels=["x, y", "z"])
+        return [row for block in source.blocks() for row in bits(block.values)]
+
+    lines = [(b'"x, y",' if i % 2 else b"z,") + row for i, row in enumerate(GOOD)]
+    plain = read(lines)
+    nasty = read([*lines[:7], LINES[line], *lines[7:]])
+    assert nasty[:7] + nasty[8:] == plain
+
+
+def test_every_line_is_one_row_of_the_public_count(tmp_path):
+    """Finding of the review: 20,026 people became 1, and under replace 1000.0 became 999.0 without noise."""
+    lines = [csv_line(row) for row in RNG.normal(size=(3000, 3))]
+
+    def fitted(lines, **how):
+        pca = DPPCA(1, center=False, random_state=0, algorithm="dp-gauss-1", **how)
+        return pca.fit(one_file(tmp_path, lines)).n_samples_
+
+    for nasty in (b'"oops,1,2', b"1,2,3,4", b"", b"1,\xff,3"):
+        for place in (0, 1500):
+            lines_with = [*lines[:place], nasty, *lines[place + 1 :]]
+            assert fitted(lines_with, relation="replace") == 3000.0
+            assert abs(fitted(lines_with) - fitted(lines)) <= 1.5
+
+
+def test_very_long_lines_are_never_held(tmp_path, monkeypatch):
+    """Exactly the lines beyond the limit are rows without values, wherever pieces end."""
+    monkeypatch.setattr(csv_lines, "LONGEST_LINE", 300)
+    fits, too_long = b"1,2," + b"0" * 295 + b"7", b"1,2," + b"0" * 296 + b"7"
+    assert (len(fits), len(too_long)) == (300, 301)
+    for piece in (1, 7, 64, 299, 300):
+        monkeypatch.setattr(csv_lines, "PIECE", piece)
+        for end in (no_last_newline, one_file):
+            rows = rows_of(end(tmp_path, [*GOOD[:3], too_long, fits, *GOOD[3:], too_long]))
+            assert rows[:3] + rows[5:-1] == bits(ROWS)
+            assert rows[4] == bits(np.array([[1.0, 2.0, 7.0]]))[0]
+            assert rows[3] == rows[-1] == bits(np.full((1, 3), np.nan))[0]
+
+
+def test_one_file_with_odd_entries_among_others(tmp_path):
+    """Types used to be unified over files before anything was read: one `abc` refused them all."""
+    for odd in (b"1,abc,3", b"1,2020-01-01,3", b"1,true,3", b"1,\xff,3"):
+        (tmp_path / "x.csv").write_bytes(b"\n".join([b"a,b,c", *GOOD]))
+        (tmp_path / "y.csv").write_bytes(b"\n".join([b"c,b,a", *GOOD, odd]))
+        rows = rows_of([tmp_path / "x.csv", tmp_path / "y.csv"])
+        assert rows[:-1] == bits(np.concatenate([ROWS, ROWS[:, ::-1]]))
+
+
+def test_datasets_of_text_files_are_refused(tmp_path):
+    """Arrow's own parser lets a quote swallow lines, so paths are read here."""
+    path = one_file(tmp_path, GOOD)
+    for data in (ds.dataset(path, format="csv"), ds.dataset([ds.dataset(path, format="csv")])):
+        with pytest.raises(InvalidInputError, match="text files"):
+            open_source(data)
+
+
+# -- entries of everything else --------------------------------------------------------------------
+
+ENTRIES = {
+    "nan": np.nan,
+    "inf": np.inf,
+    "-inf": -np.inf,
+    "largest": np.finfo(float).max,
+    "smallest": 5e-324,
+    "negative zero": -0.0,
+    "2^53 + 2": 2.0**53 + 2,
+}
+
+
+def table(rows, **more):
+    return pa.table({**{name: rows[:, j] for j, name in enumerate(NAMES)}, **more})
+
+
+def saved(write, name):
+    def way(folder, rows, **more):
+        write(table(rows, **more), folder / name)
+        return folder / name
+
+    return way
+
+
+def npy(folder, rows):
+    np.save(folder / "x.npy", rows)
+    return folder / "x.npy"
+
+
+def npz(folder, rows):
+    np.savez(folder / "x.npz", rows)
+    return folder / "x.npz"
+
+
+def sparse_npz(folder, rows):
+    sparse.save_npz(folder / "s.npz", sparse.csr_array(rows))
+    return folder / "s.npz"
+
+
+def with_nulls(_, rows, **more):
+    columns = {name: pa.array(rows[:, j], from_pandas=True) for j, name in enumerate(NAMES)}
+    return pa.table({**columns, **more})
+
+
+def masked(_, rows):
+    return np.ma.array(np.where(np.isnan(rows), 7.0, rows), mask=np.isnan(rows))
+
+
+TABLES = {
+    "pandas": lambda _, rows, **more: table(rows, **more).to_pandas(),
+    "pandas with NA": lambda _, rows, **more: with_nulls(_, rows, **more).to_pandas(types_mapper=pd.ArrowDtype),
+    "polars": lambda _, rows, **more: pl.from_arrow(with_nulls(_, rows, **more)),
+    "polars lazy": lambda _, rows, **more: pl.from_arrow(with_nulls(_, rows, **more)).lazy(),
+    "arrow": lambda _, rows, **more: table(rows, **more),
+    "arrow with nulls": with_nulls,
+    "parquet": saved(pq.write_table, "x.parquet"),
+    "feather": saved(feather.write_feather, "x.feather"),
+    "dataset": lambda folder, rows, **more: ds.dataset(TABLES["parquet"](folder, rows, **more)),
+}
+ARRAYS = {
+    "numpy": lambda _, rows: rows,
+    "masked": masked,
+    "objects": lambda _, rows: rows.astype(object),
+    "list of rows": lambda _, rows: rows.tolist(),
+    "list of arrays of single precision": lambda _, rows: list(rows.astype(np.float32)),
+    "csr": lambda _, rows: sparse.csr_array(rows),
+    "npy": npy,
+    "npz": npz,
+    "sparse npz": sparse_npz,
+    "blocks": lambda _, rows: [rows[:7], rows[7:8], rows[8:]],
+    "blocks of lists": lambda _, rows: iter([rows[:7].tolist(), rows[7:].tolist()]),
+    "frames": lambda _, rows: [pd.DataFrame(rows[:7]), pd.DataFrame(rows[7:])],
+}
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("way", [*ARRAYS, *TABLES])
+def test_entries(way, entry, tmp_path):
+    make = {**ARRAYS, **TABLES}[way]
+    plain = rows_of(make(tmp_path, ROWS))
+    for place in (0, 20, 40):
+        nasty = ROWS.copy()
+        nasty[place, 1] = ENTRIES[entry]
+        replaced = rows_of(make(tmp_path, nasty))
+        assert len(replaced) == len(plain)
+        assert replaced[:place] + replaced[place + 1 :] == plain[:place] + plain[place + 1 :]
+        added = rows_of(make(tmp_path, np.insert(ROWS, place, nasty[place], axis=0)))
+        assert added[:place] + added[place + 1 :] == plain
+
+
+ODD = ["abc", "", "1.5", b"2", None, pd.NA, pd.NaT, 10**400, 1j, {"a": 1}, [1], np.array([1, 2]), object()]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: f"{type(odd).__name__} {odd!r:.8}")
+@pytest.mark.parametrize("kind", ["objects", "list of rows", "blocks"])
+def test_odd_objects(odd, kind):
+    """One bad entry makes one bad row; it used to refuse the whole array."""
+    objects = ROWS.astype(object)
+    objects[20, 1] = None
+    if kind == "objects":
+        objects[20, 1:2] = np.array([odd, None], dtype=object)[:1] if not isinstance(odd, np.ndarray) else None
+    as_lists = objects.tolist()
+    as_lists[20][1] = odd if not isinstance(odd, (list, np.ndarray)) else None
+    data = {"objects": objects, "list of rows": as_lists, "blocks": iter([as_lists[:5], as_lists[5:]])}[kind]
+    rows = rows_of(data)
+    plain = bits(ROWS)
+    assert rows[:20] + rows[21:] == plain[:20] + plain[21:]
+
+
+def test_one_single_precision_row_in_a_list_changes_no_type():
+    """A list of rows is float64 whatever one row is, or everybody's norms would be computed in another way."""
+    singles = list(ROWS.astype(np.float32))
+    for one in (np.ones(3), np.ones(3, dtype=np.float32), np.ones(3, dtype=np.int8)):
+        (block,) = open_source([*singles, one]).blocks()
+        assert block.values.dtype == np.float64
+
+
+# -- ids -------------------------------------------------------------------------------------------
+
+TEXT_IDS = [f"p{i % 14:02d}" for i in range(len(ROWS))]
+NUMBER_IDS = [100 + i % 14 for i in range(len(ROWS))]
+NASTY_IDS = {
+    "text": (
+        TEXT_IDS,
+        [None, "", " ", "a", "zz", "p", "p00 ", "\x00", "NaN", "\ufffd"],
+    ),
+    "numbers": (NUMBER_IDS, [None, 0, -1, 2**62, 99, 1000]),
+}
+
+
+@pytest.mark.parametrize("kind", NASTY_IDS)
+@pytest.mark.parametrize("way", TABLES)
+def test_ids(way, kind, tmp_path):
+    """Another id, or none, on one person's rows leaves all other people as they were."""
+    ids, nasty = NASTY_IDS[kind]
+    plain = people_of(TABLES[way](tmp_path, ROWS, who=pa.array(ids)), "who")
+    mine = [i for i, one in enumerate(ids) if one == ids[3]]
+    others = [person for place, person in enumerate(plain) if place != sorted(set(ids)).index(ids[3])]
+    for odd in nasty:
+        changed = [odd if i in mine else one for i, one in enumerate(ids)]
+        people = people_of(TABLES[way](tmp_path, ROWS, who=pa.array(changed)), "who")
+        assert [person for person in people if person in others] == others
+        assert len(people) == len(others) + (odd is not None)
+
+
+@pytest.mark.parametrize("kind", NASTY_IDS)
+def test_ids_given_apart(kind):
+    ids, nasty = NASTY_IDS[kind]
+    plain = people_of(ROWS, ids)
+    for odd in (*nasty, float("nan"), pd.NA):
+        changed = list(ids)
+        changed[3] = odd
+        people = people_of(ROWS, changed)
+        kept = [person for person in plain if bits(ROWS)[3] not in person]
+        assert [person for person in people if person in kept] == kept
+
+
+# -- numbers of units and their places, under replace ----------------------------------------------
+
+
+def units_of(operator, relation="replace"):
+    from eigenveil.mechanisms.units import Units
+    from eigenveil.mechanisms.veil import Veil
+    from eigenveil.privacy import Budget, Ledger
+
+    budget = Budget.from_mu(1.0)
+    return Units(operator, Veil(Ledger(budget, relation=relation)), budget)
+
+
+def test_people_found_by_ids_have_no_fixed_places():
+    """Finding of the review: one person with another name moved units in all four parts, charged as if in one."""
+    ids = [f"p{i:02d}" for i in range(12)]
+    units = units_of(samples.people(np.eye(12), ids))
+    assert not units.number_is_public
+    with pytest.raises(InvalidInputError, match="order of the ids"):
+        units.by_position()
+    for fixed in (samples.rows(ROWS), samples.factors([ROWS[:3], ROWS[3:]]), samples.matrices(np.ones((4, 3, 3)))):
+        assert units_of(fixed).number_is_public
+        assert units_of(fixed).by_position().split(2)
+        assert not units_of(fixed, "add-remove").number_is_public
+
+
+def test_the_number_of_people_is_never_released_as_it_is():
+    """Finding of the review: a person without an id vanished, and n_samples_ told so without noise."""
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    ids = [f"p{i}" for i in range(500)]
+    for algorithm in ("tracked", "dp-gauss-1", "dp-power"):
+        pca = DPPCA(1, relation="replace", algorithm=algorithm, epsilon=20.0).fit(X, units=ids)
+        assert pca.n_samples_ != round(pca.n_samples_)
+        assert abs(pca.n_samples_ - 500) < 50
+        assert not any(
+            "number of" in entry.what and entry.note == "public under replace" for entry in pca.ledger_.entries
+        )
