@@ -439,3 +439,23 @@ def test_progress_on_a_terminal(folder, tmp_path):
     assert b"round 1 (pilot)" in seen or b"Sigma" in seen
     assert b"of at most" in seen
     assert b" left" in seen
+
+
+def test_csv_without_a_header(eigenveil, tmp_path):
+    """The first person's values are no names; --no-header reads them as a row, at fit and at transform."""
+    rows = np.random.default_rng(0).normal(size=(3000, 3)) * [5, 1, 1]
+    rows[0] = [7351.25, 1, 1]
+    np.savetxt(tmp_path / "x.csv", rows, delimiter=",")
+    refused = eigenveil("fit", "x.csv", "-k", 1, "--json", cwd=tmp_path)
+    assert refused.code != 0
+    assert "--no-header" in refused.err
+    assert "7351" not in refused.out + refused.err
+    options = ("-k", 1, "--no-header", "--out", "m", "--json", "--no-center")
+    fitted = eigenveil("fit", "x.csv", *options, cwd=tmp_path)
+    assert fitted.code == 0, fitted.err
+    assert json.loads(fitted.out)["feature_names"] == ["column_1", "column_2", "column_3"]
+    scores = eigenveil("transform", "x.csv", "--model", "m", "--no-header", cwd=tmp_path)
+    assert scores.code == 0, scores.err
+    assert len(scores.out.splitlines()) == 3001
+    other = eigenveil("fit", tmp_path / "no.npy", "--no-header", cwd=tmp_path)
+    assert other.code != 0

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eigenveil.engines import Coins, DisjointPlan, FullPlan, PoissonPlan, batches
+from eigenveil.engines import Coins, DisjointPlan, FullPlan, PoissonPlan, RangePlan, batches
 from eigenveil.engines.plans import EmptySlots, StreamBatches
 from eigenveil.errors import InvalidInputError
 from eigenveil.privacy import Budget, Ledger
@@ -93,3 +93,12 @@ def test_bad_arguments():
             kind(wrong)
     with pytest.raises(InvalidInputError, match="slots"):
         list(batches([], 0))
+
+
+def test_ranges_survive_a_replacement_only_where_places_are_fixed():
+    """mutant: parts by place claim to survive a replacement where people are in the order of their ids."""
+    assert RangePlan(0, 10).split(2, b"").stable_under == ()
+    fixed = RangePlan(0, 10, fixed_places=True).split(2, b"")
+    assert fixed.stable_under == ("replacement", "emptying")
+    assert fixed.part(1) == RangePlan(5, 10, fixed_places=True)
+    assert fixed.part(1).split(5, b"").stable_under == ("replacement", "emptying")

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from eigenveil.engines import TensorPopulation
+from eigenveil.engines import TensorPopulation, VectorPopulation
 from eigenveil.mechanisms import Census, Veil, no_noise, noisy_census, noisy_count
+from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from support.catalogue import MECHANISMS
 from support.checks import draws_match_ledger, noise_matches_ledger, stated_sensitivity_holds
@@ -135,3 +136,39 @@ def test_one_bad_row_changes_no_shape(relation):
         kinds = [(entry.what, entry.kind, entry.draws, entry.scale) for entry in veil.ledger.entries]
         seen.append((type(census.good), type(census.bad), kinds))
     assert seen[0] == seen[1]
+
+
+PEOPLE = {
+    "all there": ["a", "b", "c", "d"],
+    "one without an id": [None, "b", "c", "d"],
+    "another id": ["z", "b", "c", "d"],
+}
+
+
+def test_people_found_by_ids_are_counted_with_noise_under_replace():
+    """mutant: the number of people counts as public under replace. A person without an id has no slot."""
+    rows = np.ones((4, 2))
+    bad = np.where(np.arange(4)[:, None] == 0, np.nan, rows)
+    answers = []
+    for data, ids in [*((rows, ids) for ids in PEOPLE.values()), (bad, PEOPLE["all there"])]:
+        population = VectorPopulation(samples.people(data, ids))
+        assert not population.fixed_places
+        veil = make_veil("replace")
+        count = noisy_count(population, mu=0.1, veil=veil)
+        census = noisy_census(population, mu=0.1, veil=veil)
+        assert [(entry.sensitivity, entry.draws) for entry in veil.ledger.entries] == [
+            (1.0, 1),
+            (pytest.approx(2**0.5), 2),
+        ]
+        assert "public under replace" not in str(veil.ledger)
+        answers.append((count, census.good, census.bad))
+    assert answers == [(4, 4, 0), (3, 3, 0), (4, 4, 0), (3, 3, 1)]
+    for one in answers:
+        for other in answers:
+            assert abs(one[0] - other[0]) <= 1
+            assert np.hypot(one[1] - other[1], one[2] - other[2]) <= 2**0.5
+
+
+def test_units_given_one_by_one_keep_a_public_number():
+    population = VectorPopulation(samples.factors([np.ones((2, 2)), np.full((1, 2), np.nan)]))
+    assert noisy_count(population, mu=0.1, veil=make_veil("replace")) == 2

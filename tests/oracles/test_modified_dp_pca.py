@@ -230,6 +230,16 @@ def test_literal_forms_refuse_add_remove_and_parts_by_coin():
         LITERAL(by_coin)
 
 
+def test_literal_forms_refuse_people_found_by_their_ids():
+    """mutant: batches by place on people, whose places follow the order of ids."""
+    people = samples.people(rows(100), np.arange(100))
+    for oracle in (LITERAL, ModifiedDPPCA(range_finder="privrange")):
+        with pytest.raises(InvalidInputError, match="order of the ids"):
+            oracle(open_for(oracle, people))
+    given = samples.factors([row[None] for row in rows(100)])
+    assert LITERAL(open_for(LITERAL, given)).direction.size == rows(100).shape[1]
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -167,4 +167,4 @@ def test_nothing_shows_values():
         repr(open_source(frame, units="a")),
         *(repr(open_source(one)) for one in everything),
     ]
-    assert not any("7351" in text for text in shown)
+    assert not any(str(CANARY) in text for text in shown)  # an address in memory may hold its first digits

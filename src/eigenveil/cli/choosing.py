@@ -9,14 +9,19 @@ from typing import Any
 import numpy as np
 
 from eigenveil.errors import InvalidInputError
+from eigenveil.sources import CsvFiles
+from eigenveil.sources.files import has_named_columns
 from eigenveil.sources.paths import find
 
-_WITHOUT_NAMES = ("npy", "npz")
 
-
-def as_data(paths: list[str]) -> Any:
-    """One path, glob or folder, or a list of them."""
-    return paths[0] if len(paths) == 1 else paths
+def as_data(paths: list[str], *, header: bool | None) -> Any:
+    """One path, glob or folder, or a list of them; CSV files where it is said whether they have a header."""
+    data = paths[0] if len(paths) == 1 else paths
+    if header is None:
+        return data
+    if find(data)[0] != "csv":
+        raise InvalidInputError("--header and --no-header are for CSV files; others say what their columns are.")
+    return CsvFiles(data, header=header)
 
 
 def as_columns(wanted: list[str] | None, data: Any) -> list[str] | list[int] | None:
@@ -32,7 +37,7 @@ def as_columns(wanted: list[str] | None, data: Any) -> list[str] | list[int] | N
     wishes = [wish.strip() for several in wanted for wish in several.split(",") if wish.strip()]
     if not wishes:
         raise InvalidInputError("expected names of columns, got none.")
-    if find(data)[0] not in _WITHOUT_NAMES:
+    if has_named_columns(data):
         return wishes
     if not all(wish.isdecimal() for wish in wishes):
         raise InvalidInputError(

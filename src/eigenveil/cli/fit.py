@@ -45,6 +45,7 @@ def command(
     *,
     units: o.Units = None,
     columns: o.Columns = None,
+    header: o.Header = None,
     epsilon: o.Epsilon = 1.0,
     delta: o.Delta = 1e-6,
     relation: o.RelationOption = o.Neighbours.ADD_REMOVE,
@@ -91,9 +92,10 @@ def command(
     if seed is not None:
         warn(f"{NOT_PRIVATE}: with --seed the noise can be repeated, so that no guarantee holds.")
     found = None if account is None else _found(account)
-    operator = _open(model, as_data(data), columns, units)
+    files = as_data(data, header=header)
+    operator = _open(model, files, columns, units)
     if wanted is not None and wanted.groups is not None:
-        check_groups(wanted.groups, as_data(data), operator, units)
+        check_groups(wanted.groups, files, operator, units)
     if plan_only:
         show_plan(Plan(model=model, asked=asked, wanted=wanted, units=units), operator, found, as_json=as_json)
         return
@@ -108,7 +110,7 @@ def command(
     with charging as charged, heeding() as told, _owning_up(watch, account), watch.shown():
         model.set_params(ledger=charged).fit(rows)
         if wanted is not None:
-            scores = buy_map(model, wanted, rows_to_map(wanted, as_data(data), rows, units), model.ledger_, watch)
+            scores = buy_map(model, wanted, rows_to_map(wanted, files, rows, units), model.ledger_, watch)
     targets.write(model, scores, command=shlex.join(["eigenveil", *sys.argv[1:]]), warnings=told)
 
 

@@ -43,6 +43,15 @@ Columns = Annotated[
         help="Names, or globs such as 'x*', with commas between (for arrays: numbers). All by default.", **_DATA
     ),
 ]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="CSV files: whether the first line holds names. By default it must, and must not look like data.",
+        show_default=False,
+        **_DATA,
+    ),
+]
 
 Epsilon = Annotated[float, typer.Option(help="What the fit may cost every unit.", **_PRIVACY)]
 Delta = Annotated[float, typer.Option(help="Well below 1 over the number of units.", **_PRIVACY)]

@@ -13,6 +13,7 @@ import pyarrow.csv as pc
 import typer
 from scipy import sparse
 
+from eigenveil.cli import options as o
 from eigenveil.cli.choosing import as_columns, as_data, check_target
 from eigenveil.cli.speaking import NOT_PRIVATE, ending_well, warn
 from eigenveil.errors import InvalidInputError
@@ -21,7 +22,8 @@ from eigenveil.estimators.score_files import write_scores
 from eigenveil.estimators.whole_files import written_whole
 from eigenveil.persistence import load
 from eigenveil.sources import open_source
-from eigenveil.sources.paths import FORMATS, find
+from eigenveil.sources.files import has_named_columns
+from eigenveil.sources.paths import FORMATS
 
 EXAMPLES = "\n\n".join(  # noqa: FLY002
     [
@@ -41,13 +43,14 @@ def command(
         list[str] | None,
         typer.Option(help="For arrays, whose columns have no names: those of the fit, by number."),
     ] = None,
+    header: o.Header = None,
     out: Annotated[Path | None, typer.Option(help="A .parquet or .csv file; CSV to stdout by default.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Scores of rows: their coordinates along the components, one line per row.
 
-    Columns are found by the names they had in the fit; others are left out, and so are lines of CSV files that
-    have too many or too few entries. A row with a missing value has empty scores.
+    Columns are found by the names they had in the fit; others are left out. A row with a missing value has empty
+    scores, and so has a line of a CSV file with too many or too few entries.
 
     Scores are functions of single rows, so they are not private. Keep them where the data are; publish the model.
     """
@@ -55,7 +58,7 @@ def command(
     if kind not in ("csv", "parquet"):
         raise typer.BadParameter("expected a file that ends in .parquet or .csv.", param_hint="--out")
     loaded = load(model)
-    blocks = _scores(loaded, as_data(data), columns)
+    blocks = _scores(loaded, as_data(data, header=header), columns)
     if out is not None:
         check_target(out, force=force, folder=False)
     warn(f"{NOT_PRIVATE}: scores are functions of single rows. Keep them where the data are; publish the model.")
@@ -72,7 +75,7 @@ def command(
 def _scores(model: DPPCA, data: Any, columns: list[str] | None) -> Iterator[Any]:
     """Scores block by block; files are opened, and their columns checked, before the first is asked for."""
     names = vars(model).get("feature_names_in_")
-    named = find(data)[0] not in ("npy", "npz")
+    named = has_named_columns(data)
     if named and names is None:
         raise InvalidInputError(
             "the model was fitted to an array, whose columns have no names, and these files have names.",

@@ -44,6 +44,11 @@ def open_kind(data: Any, *, columns: Any, units: Any) -> Source:
     return numpy_files.open_numpy(find(data)[1], columns=columns, units=units)
 
 
+def has_named_columns(data: Any) -> bool:
+    """Whether these are files whose columns have names; those of arrays have none."""
+    return isinstance(data, CsvFiles) or find(data)[0] in _SCANS
+
+
 def scan_of(data: Any, units: Any) -> Scan | None:
     """A scan of files whose columns have names; None for files of arrays."""
     unit = units if isinstance(units, str) else None

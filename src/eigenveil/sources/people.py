@@ -95,7 +95,7 @@ def sortable(ids: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_null(ids.type):
         ids = ids.cast(pa.string())
     if pa.types.is_floating(ids.type):
-        ids = pc.if_else(pc.is_nan(ids), pa.scalar(None, ids.type), ids)
+        ids = pc.if_else(pc.is_finite(ids), ids, pa.scalar(None, ids.type))
     return ids
 
 
@@ -132,8 +132,10 @@ def _numbered(units: Any) -> pa.Array:
         hint="Pass a 1-D array, list or series of whole numbers or text.",
     )
     listed = attempt(lambda: [None if is_missing(one) else one for one in units], unfit, TypeError, ValueError)
-    if any(isinstance(one, float) and abs(one) >= _WHOLE_BELOW[64] for one in listed):
-        raise _lost_digits(_WHOLE_BELOW[64])
+    for one in listed:
+        limit = _WHOLE_BELOW.get(8 * getattr(one, "itemsize", 8), _WHOLE_BELOW[64])
+        if isinstance(one, float | np.floating) and abs(float(one)) >= limit:
+            raise _lost_digits(limit)
     numbers: dict[Any, int] = {}
     codes = [None if one is None else numbers.setdefault(one, len(numbers)) for one in _hashable(listed, unfit)]
     return pa.array(codes, type=pa.int64())

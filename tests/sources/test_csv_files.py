@@ -1,0 +1,133 @@
+"""Schema of CSV files: headers, files without one, which columns hold numbers."""
+
+import numpy as np
+import pytest
+
+from eigenveil import DPPCA, CsvFiles
+from eigenveil.errors import InvalidInputError
+from eigenveil.sources import open_source
+from eigenveil.sources.csv_lines import fields, well_formed
+
+
+def write(path, *lines):
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def rows_of(data, **how):
+    return np.concatenate([np.asarray(block.values) for block in open_source(data, **how).blocks()])
+
+
+@pytest.mark.parametrize(
+    "first", ["0.7351,12.5,3.25", "0.7351,0.7351,3.25", "7,,name", '"1.5","2","id"', " 1 ,2,3"]
+)
+def test_a_header_that_looks_like_data_is_refused(tmp_path, first):
+    """Finding of the review: the first person's values became public names of columns."""
+    path = write(tmp_path / "a.csv", first, *["1,2,3"] * 50)
+    if first == "7,,name":
+        assert open_source(path, columns=["7"]).columns == ("7",)
+        return
+    for action in (lambda: open_source(path), lambda: DPPCA(1).fit(path)):
+        with pytest.raises(InvalidInputError, match="looks like data") as refusal:
+            action()
+        assert "header=False" in refusal.value.hint
+        assert "--no-header" in refusal.value.hint
+        assert "7351" not in str(refusal.value)
+
+
+def test_a_later_file_without_a_header_is_refused_too(tmp_path):
+    paths = [write(tmp_path / "a.csv", "a,b", "1,2"), write(tmp_path / "b.csv", "3,4", "5,6")]
+    with pytest.raises(InvalidInputError, match="looks like data"):
+        open_source(paths)
+
+
+def test_files_without_a_header(tmp_path):
+    path = write(tmp_path / "a.csv", "p,1.5,2", "q,3,4", '"oops,1', "p,5,6")
+    files = CsvFiles(path, header=False)
+    source = open_source(files, columns=["column_2", "column_3"])
+    assert source.columns == ("column_2", "column_3")
+    np.testing.assert_array_equal(
+        rows_of(files, columns=["column_[23]"]), [[1.5, 2], [3, 4], [np.nan, np.nan], [5, 6]]
+    )
+    (block,) = open_source(files, units="column_1").blocks()
+    assert np.asarray(block.values).tolist() == [[1.5, 2], [5, 6], [3, 4]]
+
+
+def test_the_width_of_a_file_without_a_header_is_that_of_most_lines(tmp_path):
+    for odd in ("1", "1,2,3,4,5,6", "", '"'):
+        rows = rows_of(CsvFiles(write(tmp_path / "a.csv", odd, *["1,2"] * 5), header=False))
+        assert rows.shape == (6, 2)
+
+
+def test_numbers_may_be_names_if_the_caller_says_so(tmp_path):
+    path = write(tmp_path / "years.csv", "2019,2020", "1,2", "3,4")
+    assert open_source(CsvFiles(path, header=True)).columns == ("2019", "2020")
+
+
+def test_a_model_of_files_without_a_header(tmp_path):
+    X = np.random.default_rng(0).normal(size=(2000, 3)) * [5, 1, 1]
+    path = write(tmp_path / "a.txt", *(",".join(map(repr, map(float, row))) for row in X))
+    files = CsvFiles(path, header=False)
+    pca = DPPCA(1, center=False).fit(files)
+    assert list(pca.feature_names_in_) == ["column_1", "column_2", "column_3"]
+    np.testing.assert_allclose(pca.transform(files), X @ pca.components_.T)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", '"a,b\n1,2\n', "a\0,b\n1,2\n"])
+def test_what_has_no_header_at_all(tmp_path, text):
+    path = tmp_path / "a.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInputError, match="could not read"):
+        open_source(path)
+
+
+def test_a_header_that_is_not_utf_8(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"\xffa,b\n1,2\n")
+    with pytest.raises(InvalidInputError, match="could not read"):
+        open_source(tmp_path / "a.csv")
+
+
+def test_nothing_behind_the_header_and_nothing_at_all(tmp_path):
+    assert list(open_source(write(tmp_path / "a.csv", "a,b")).blocks()) == []
+    with pytest.raises(InvalidInputError, match="could not read"):
+        open_source(CsvFiles(write(tmp_path / "b.csv", ""), header=False))
+
+
+def test_columns_in_another_order_and_quoted_names(tmp_path):
+    paths = [write(tmp_path / "a.csv", 'x,"y, z"', "1,2"), write(tmp_path / "b.csv", '"y, z",x', "4,3")]
+    assert rows_of(paths, columns=["x", "y, z"]).tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(InvalidInputError, match="differ in"):
+        open_source([paths[0], write(tmp_path / "c.csv", "x,y", "1,2")])
+
+
+def test_quoted_ids_are_the_same_people(tmp_path):
+    path = write(
+        tmp_path / "a.csv", "who,x", "ann,1", '"ann",2', '"a, ""n""",3', '"a, ""n""",4', '6" pipe,5', "NA,6"
+    )
+    blocks = list(open_source(path, units="who").blocks())
+    people = [
+        np.asarray(block.values)[a:b].ravel().tolist()
+        for block in blocks
+        for a, b in zip(block.offsets[:-1], block.offsets[1:], strict=True)
+    ]
+    assert sorted(people) == [[1, 2], [3, 4], [5]]
+
+
+def test_a_bad_byte_in_a_line_does_not_split_its_person(tmp_path):
+    """Only the bytes that are not UTF-8 become other characters: the id of the line stays what it is elsewhere."""
+    path = tmp_path / "a.csv"
+    path.write_bytes("who,x,note\nZoë,1,\nZoë,2,\n".encode() + "Zoë,3,".encode() + b"\xff\nZo\xeb,4,\n")
+    (block,) = open_source(path, columns=["x"], units="who").blocks()
+    assert np.diff(block.offsets).tolist() in ([3, 1], [1, 3])
+
+
+def test_a_line_is_read_as_pythons_own_reader_does():
+    rng = np.random.default_rng(0)
+    signs = np.array(list('",a1 '))
+    for _ in range(4000):
+        line = "".join(rng.choice(signs, size=rng.integers(0, 9), p=[0.35, 0.3, 0.15, 0.1, 0.1]))
+        want = fields(line) or [""]
+        got = well_formed(f"{line}\n".encode(), len(want)).decode()
+        cells = [cell.replace("\x1f", ",") for cell in got[:-1].split(",")]
+        plain = [cell[1:-1].replace('""', '"') if cell.startswith('"') else cell for cell in cells]
+        assert plain == want, line
