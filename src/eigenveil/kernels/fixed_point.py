@@ -59,6 +59,20 @@ def to_single(values: FloatArray) -> FloatArray:
     return np.where(np.isinf(rounded) & np.isfinite(values), np.copysign(_LARGEST_SINGLE, values), rounded)
 
 
+def exact_sum(values: FloatArray) -> float:
+    """The sum of public numbers, rounded once; nan where it overflows on the way: then every unit is bad.
+
+    Examples
+    --------
+    >>> exact_sum(np.array([1e16, 1.0, -1e16])), exact_sum(np.array([1e308, 1e308]))
+    (1.0, nan)
+    """
+    try:
+        return math.fsum(values)
+    except (OverflowError, ValueError):
+        return math.nan
+
+
 def symmetric_part(matrices: FloatArray) -> FloatArray:
     """(A + A^T)/2 over the last two axes; exactly symmetric, since IEEE addition commutes."""
     with np.errstate(invalid="ignore", over="ignore"):

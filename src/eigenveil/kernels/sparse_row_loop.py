@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from eigenveil.kernels import loops
+from eigenveil.kernels.fixed_point import exact_sum
 from eigenveil.kernels.loops import BoolArray, FloatArray, IntArray
 from eigenveil.kernels.row_loop import FLOOR, TINY, Loop, upper_norm, upper_square
 
@@ -72,7 +72,7 @@ class SparseRowLoop(Loop):
         self.mm = 0.0
         if self.shift is not None:
             with np.errstate(all="ignore"):
-                self.both_shift[:] = [_exact_sum(column * self.shift) for column in self.both.T]
+                self.both_shift[:] = [exact_sum(column * self.shift) for column in self.both.T]
             self.mm = upper_square(upper_norm(self.shift))
         if W is None:
             self.both_shift[: self.m] = -1.0  # so that y = 0 - (-1) = 1
@@ -144,11 +144,3 @@ class SparseRowLoop(Loop):
                         self._y_words[q] += [w >> Y_BITS, w & ((1 << Y_BITS) - 1)]
                     moved = np.rint((y[:m] * f * self.per_grid[q]) * x[:, None]).astype(np.int64)
                     np.add.at(self._sums[q], (k[:, None], np.arange(m)), moved)
-
-
-def _exact_sum(values: FloatArray) -> float:
-    """The sum, rounded once; nan where it overflows on the way, which makes every row bad."""
-    try:
-        return math.fsum(values)
-    except (OverflowError, ValueError):
-        return math.nan
