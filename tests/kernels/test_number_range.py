@@ -15,8 +15,8 @@ from scipy import sparse
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip, GramSurveyor, RowSurveyor, SparseRowSurveyor, TensorSurveyor, loops, to_single
 from eigenveil.kernels.fixed_point import inner_radius
-from eigenveil.kernels.row_loop import RowLoop, upper_norm
-from eigenveil.kernels.single_row_loop import SingleRowLoop, fits
+from eigenveil.kernels.row_loop import FLOOR, RowLoop, residuals, upper_norm, upper_square
+from eigenveil.kernels.single_row_loop import SingleRowLoop, fits, single_error
 from eigenveil.kernels.sparse_row_loop import SparseRowLoop
 
 DOUBLES = [0.0, 5e-324, 1e-310, 1e-200, 1e-163, -1e-160, 1e-154, 1e-100, 1.0, -1.0]
@@ -173,20 +173,35 @@ def test_norms_are_upper_bounds(weights, centre, rows):
         cases.append((SingleRowLoop(W, C, **public), single, single.astype(float)))
     for loop, chunk, x in cases:
         norms = loop.add(chunk)
-        products = [loops.row_product(x, W)]
+        y = loops.row_product(x, W)
         if isinstance(loop, SingleRowLoop):
-            products.append(loop._products(chunk)[:, :2])
+            y = np.where(too_hard(loop, chunk)[:, None], y, loop._products(chunk)[:, :2])
         for i in np.flatnonzero(np.isfinite(norms)):
-            exact = [squared_norm(x[i], y[i].tolist(), C) for y in products if np.isfinite(y[i]).all()]
-            assert Fraction(float(norms[i])) ** 2 >= min(exact), (i, type(loop))
+            assert Fraction(float(norms[i])) ** 2 >= squared_norm(x[i], y[i].tolist(), C), (i, type(loop))
+
+
+def too_hard(loop, chunk):
+    """For which rows of float32 products are made in double precision."""
+    with np.errstate(all="ignore"):
+        s = loops.squared_row_norms(chunk.astype(float))
+        exact, whole = residuals(s, loop._products(chunk), loop.d, loop.m, loop.cc)
+        margin = single_error(loop.d, loop.m) * (whole + loop.cc) + FLOOR
+        return ~((s >= 2.0**-90) & (s <= 2.0**80) & (margin <= exact / 128))
 
 
 def test_a_product_that_overflows_beside_a_finite_norm_makes_a_row_bad(rows):
-    """C^T x is infinite, W^T x is not: the norm must not be taken for the part that is left."""
+    """C^T x overflows, as every addition rounds up, where ||x||^2 and ||C||^2 do not.
+
+    mutant: the squared norm as computed, which is minus infinity, is not looked at.
+    """
     del rows
-    x, W = np.array([[1.3e154, 1.3e154, 0.0]]), np.array([[1e-160], [0.0], [0.0]])
-    C = np.array([[1e154], [1e154], [0.0]])
-    public = {"inner": [1e155], "exponents": [490], "f_scale": 1.0}
+    x, W = np.full((1, 1000), math.sqrt(2.0**970 * (1 + 2.0**-10))), np.zeros((1000, 1))
+    x[0, 0], W[1, 0] = math.sqrt(np.finfo(float).max - 1600 * 2.0**970), 1e-154
+    C = x.T.copy()
+    assert np.isfinite(loops.squared_row_norms(x)).all()
+    assert np.isfinite(upper_square(upper_norm(C)))
+    assert np.isinf(loops.row_product(x, C)).all()
+    public = {"inner": [1e154], "exponents": [490], "f_scale": 1.0}
     for loop, chunk in (
         (RowLoop(W, C, **public), x),
         (SparseRowLoop(W, C, y_scales=[1.0], **public), sparse.csr_array(x)),
