@@ -1,5 +1,6 @@
 """Surveyors: exact products in the end, and radii that drown in their centre."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -11,22 +12,24 @@ from scipy import sparse
 
 from eigenveil.kernels import Clip, Columns, RowSurveyor, SparseRowSurveyor, TensorSurveyor, to_single
 from eigenveil.kernels.clips import _floored_products
+from kernels.test_loops import each_variant
 
 wide = st.floats(-1e6, 1e6).map(lambda x: float(to_single(np.array([x]))[0]))
 
 
 @given(
     st.lists(wide, min_size=1, max_size=4),
-    st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=3),
+    st.lists(st.integers(-(2**62), 2**62) | st.integers(-(2**90), 2**90), min_size=1, max_size=3),
     st.integers(-60, 20),
 )
 @example([-5e-324], [1], -1)
+@example([1.0, -3.0], [2**89 - 1, -(2**89)], 0)
 def test_floored_products_are_exact_modulo_2_to_the_64(single, whole, exponent):
-    got = _floored_products(np.array(single), np.array(whole, dtype=np.int64), exponent)
+    got = _floored_products(np.array(single), whole, exponent)
     mask = (1 << 29) - 1
     for k, x in enumerate(single):
         for j, w in enumerate(whole):
-            parts = ((w >> 58) << 58, ((w >> 29) & mask) << 29, w & mask)
+            parts = ((w >> 87) << 87, ((w >> 58) & mask) << 58, ((w >> 29) & mask) << 29, w & mask)
             exact = sum(math.floor(Fraction(x) * part * Fraction(2) ** exponent) for part in parts)
             assert (int(got[k, j]) - exact) % (1 << 64) == 0
 
@@ -69,6 +72,82 @@ def test_sums_survive_a_centre_far_larger_than_the_radius():
         np.testing.assert_allclose(
             np.ldexp(surveyor.sums()[0] * 1.0, -40), np.ldexp(plain.sums()[0] * 1.0, -40), atol=n * 2.0**-28
         )
+
+
+def excess(whole, clip):
+    """How many radii long integers are if they are longer than one, exactly; else 0."""
+    square = sum(int(v) ** 2 for v in np.ravel(whole)) * Fraction(4) ** clip.exponent
+    return math.sqrt(square / Fraction(clip.radius) ** 2) if square > Fraction(clip.radius) ** 2 else 0.0
+
+
+def near_the_shift(bits, *, d=4, m=2, trials=6):
+    """Rows within a fraction of their shift, and clips about their norms, of 2^bits to 2^(bits + 1) steps."""
+    rng = np.random.default_rng(0)
+    W = np.linalg.qr(rng.normal(size=(d, m)))[0]
+    for size, close in itertools.product((0, 22), (0, -10, -20, -22, -24, -30, -50)):
+        shift = to_single(rng.normal(size=d) * 2.0**size)
+        for _ in range(trials):
+            x = (shift + rng.normal(size=d) * 2.0 ** (size + close))[None]
+            norm = float(SparseRowSurveyor(W, np.zeros((d, m)), [], shift=shift).add(sparse.csr_array(x))[0])
+            radius = norm * 2.0 ** rng.uniform(-3, 1)
+            yield x, W, shift, Clip(radius, math.frexp(radius)[1] - 1 - bits)
+
+
+@pytest.mark.parametrize("bits", [16, 22, 26, 28, 29, 30, 31])
+def test_a_sparse_row_near_a_large_shift_adds_the_radius_at_most(bits):
+    """c x y^T/grid is up to 2^22 times the radius before the shift is subtracted, beyond what 1.5 2^52 can round.
+
+    mutant: the addition of 1.5 2^52 is used for all rows.
+    """
+    for _ in each_variant():
+        for x, W, shift, clip in near_the_shift(bits, trials=6 if bits == 31 else 2):
+            surveyor = SparseRowSurveyor(W, np.zeros((4, 2)), [clip], shift=shift)
+            surveyor.add(sparse.csr_array(x))
+            assert excess(surveyor.sums()[0], clip) == 0
+
+
+@pytest.mark.parametrize(("size", "n", "bits"), [(22, 1 << 12, 31), (22, 1 << 15, 26), (24, 1 << 17, 24)])
+def test_many_sparse_rows_near_a_large_shift_sum_up_exactly(size, n, bits):
+    """The sum of Y is beyond 2^63: equal rows add n times what one adds, up to what is rounded down in the end.
+
+    mutant: the sum of Y is kept in one word of 64 bits.
+    """
+    rng = np.random.default_rng(0)
+    W = np.linalg.qr(rng.normal(size=(4, 2)))[0]
+    shift = to_single(rng.normal(size=4) * 2.0**size)
+    x = (shift + rng.normal(size=4))[None]
+    C = np.zeros((4, 2))
+    radius = float(SparseRowSurveyor(W, C, [], shift=shift).add(sparse.csr_array(x))[0])
+    clip = Clip(radius, math.frexp(radius)[1] - 1 - bits)
+    one, many, fewer = (SparseRowSurveyor(W, C, [clip], shift=shift) for _ in range(3))
+    one.add(sparse.csr_array(x))
+    many.add(sparse.csr_array(np.repeat(x, n, axis=0)))
+    fewer.add(sparse.csr_array(np.repeat(x, n - 1, axis=0)))
+    whole = many.sums()[0]
+    assert np.abs(whole - n * one.sums()[0]).max() <= 4 * n
+    assert excess(whole - fewer.sums()[0], clip) == 0
+    assert many._loop.y_sums[0] == [n * y for y in one._loop.y_sums[0]]
+    assert max(abs(y) for y in many._loop.y_sums[0]) > 1 << 63
+
+
+def test_words_of_the_sum_of_y_hold_two_thousand_million_rows():
+    """The row that makes Y largest: 2^31 times each of its words is within 64 bits, and their sum is exact."""
+    largest = 0
+    for x, W, shift, clip in near_the_shift(31):
+        surveyor = SparseRowSurveyor(W, np.zeros((4, 2)), [clip], shift=shift)
+        surveyor.add(sparse.csr_array(x))
+        words = [abs(int(w)) for w in np.ravel(surveyor._loop._y_words)]
+        assert max(words) << 31 < 1 << 62
+        largest = max(largest, *(abs(y) for y in surveyor._loop.y_sums[0]))
+        for _ in range(31):
+            twin = surveyor.fork()
+            twin.merge(surveyor)
+            surveyor.merge(twin)
+        one = SparseRowSurveyor(W, np.zeros((4, 2)), [clip], shift=shift)
+        one.add(sparse.csr_array(x))
+        assert surveyor._loop.y_sums[0] == [y << 31 for y in one._loop.y_sums[0]]
+        assert np.abs(surveyor.sums()[0] / 2.0**31 - one.sums()[0]).max() <= 4
+    assert 1 << 50 < largest < 1 << 58
 
 
 @pytest.mark.parametrize("kind", [RowSurveyor, SparseRowSurveyor])

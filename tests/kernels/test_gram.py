@@ -88,6 +88,45 @@ def test_floats_sum_integers_exactly():
     assert surveyor.sums()[0].tolist() == [[math.floor(value * 2.0**up) for value in row] for row in exact]
 
 
+@pytest.mark.parametrize("radius", [math.nextafter(4.0**k * 2**odd, 0.0) for k in (-60, 0, 9) for odd in (0, 1)])
+def test_the_longest_rows_leave_room_for_as_many_as_are_summed(radius):
+    """2^21 rows as floats and 2^31 as 64-bit integers, where the radius is just below a power of two.
+
+    mutants: `_BITS` 33 in place of 32; more than 2^(53 - `_BITS`) rows summed as floats.
+    """
+    surveyor = GramSurveyor(1, [Clip(radius, math.frexp(radius)[1] - 31)])
+    far = np.full((1, 1), 1e60)
+    (((entry,),),) = surveyor._whole(far, None, np.empty(1)).tolist()
+    square = int(entry) ** 2
+    assert square > 2**30  # the longest there are: not a trivial check
+    assert square * gram._MOST_ROWS <= 2**53
+    assert square * 2**31 < 2**63
+    surveyor.add(far, None)
+    surveyor._near *= gram._MOST_ROWS - 1  # as if there had been as many rows
+    surveyor._rows = gram._MOST_ROWS - 1
+    surveyor.add(far, None)
+    surveyor._settle()
+    assert surveyor._sums.item() == square * gram._MOST_ROWS
+
+
+def test_rounding_the_sum_down_is_paid_for():
+    """On a coarse grid, where a step an entry is much of the radius: a row still moves the sum by no more than it.
+
+    mutant: the steps by which the sum is rounded down are not subtracted from the radius.
+    """
+    rng = np.random.default_rng(8)
+    closest = 0.0
+    for trial in range(400):
+        d = 2 + trial % 3
+        clip = Clip(1.0, -(d + trial % 5).bit_length() - 2)
+        row = np.abs(rng.normal(size=(1, d))) * 100
+        others = rng.normal(size=(int(rng.integers(1, 6)), d)) * 2.0 ** rng.uniform(-3, 1)
+        step = survey(np.concatenate([others, row]), [clip])[1][0] - survey(others, [clip])[1][0]
+        assert length(step, clip) <= 1
+        closest = max(closest, length(step, clip))
+    assert closest > 0.7  # rows come near it
+
+
 @pytest.mark.parametrize("most", [256, 1000])
 def test_moving_floats_into_integers_changes_nothing(monkeypatch, most):
     rows = np.random.default_rng(3).normal(size=(5000, 600))[:, :4].copy()

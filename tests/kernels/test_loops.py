@@ -11,7 +11,7 @@ from scipy import sparse
 
 from eigenveil.kernels import Columns, loops
 from eigenveil.kernels.row_loop import RowLoop
-from eigenveil.kernels.single_row_loop import SPAN, SingleRowLoop, fits
+from eigenveil.kernels.single_row_loop import SPAN, SingleRowLoop, fits, single_error
 from eigenveil.kernels.sparse_row_loop import SparseRowLoop
 
 EXPONENTS, INNER = [-20, -18], [1.5, 4.0]
@@ -98,7 +98,7 @@ def test_sparse_numpy_twin_and_all_variants_give_the_same_bits(problem):
             W, C, inner=INNER, exponents=EXPONENTS, y_scales=[2.0**20, 2.0**19], f_scale=2.0**30, shift=shift
         )
         norms = loop.add(csr, skip)
-        results.append([a.tobytes() for a in (norms, *loop.sums, loop.y_sums, loop.f_sums)])
+        results.append([a.tobytes() for a in (norms, *loop.sums, loop._y_words, loop.f_sums)])
     assert all(result == results[0] for result in results)
 
 
@@ -173,6 +173,53 @@ def test_norms_are_upper_bounds_where_the_centre_nearly_cancels(closeness):
     )
     assert Fraction(float(norms[0])) ** 2 >= exact
     assert norms[0] <= 1.01 * math.sqrt(exact) + 2e-6 * np.linalg.norm(C)
+
+
+@pytest.mark.parametrize("kind", ["rows", "sparse rows"])
+def test_norms_near_the_centre_where_every_rounding_goes_the_same_way(kind):
+    """Of the 1000 terms of C^T x the first is 1.0625, the others a little more than half a unit in its last place,
+    so that every addition rounds up, and what is computed for ||x y^T - C||^2 is too small.
+
+    mutants: `norm_error` is 0; the relative error of sparse rows is 0.
+    """
+    x, W = np.full((1, 1000), 2.0**-27), np.zeros((1000, 1))
+    C = np.full((1000, 1), 2.0**-26 * (1 + 2.0**-10))
+    x[0, 0] = W[0, 0] = 1.0
+    C[0, 0] = 1.0625
+    cross = sum(Fraction(a) * Fraction(c) for a, c in zip(x[0].tolist(), C[:, 0].tolist(), strict=True))
+    exact = squared_norm(x, [1.0], C)
+    for _ in each_variant():
+        assert Fraction(float(loops.row_product(x, C)[0, 0])) - cross > 900 * Fraction(2) ** -53
+        loop = RowLoop(W, C, inner=[], exponents=[], f_scale=1.0)
+        if kind == "sparse rows":
+            loop = SparseRowLoop(W, C, inner=[], exponents=[], y_scales=[], f_scale=1.0)
+        (norm,) = loop.add(x if kind == "rows" else sparse.csr_array(x))
+        assert exact <= Fraction(float(norm)) ** 2 <= exact * (1 + Fraction(1, 10**8))
+
+
+def test_single_norms_where_every_rounding_goes_the_same_way():
+    """Of the 64 terms of C^T x the first is 1.0625, the others a little more than half a unit in its last place,
+    so that every addition rounds up: the error comes near its bound, and makes the computed norm too small.
+
+    mutant: the error bound of single precision is 16 times too small.
+    """
+    x = np.full((1, 64), 2.0**-12, dtype=np.float32)
+    C = np.full((64, 1), 2.0**-12 * (1 + 2.0**-10))
+    W = np.zeros((64, 1))
+    x[0, 0] = W[0, 0] = 1.0
+    C[0, 0] = 1.0625
+    exact = squared_norm(x.astype(float), [1.0], C)
+    for _ in each_variant():
+        loop = SingleRowLoop(W, C, inner=[], exponents=[], f_scale=1.0)
+        products = loop._products(x)[0].tolist()
+        assert products[0] == 1.0
+        cross = sum(Fraction(float(a)) * Fraction(float(c)) for a, c in zip(x[0], C[:, 0], strict=True))
+        missed = 2 * (Fraction(products[1]) - cross)
+        bound = Fraction(single_error(64, 1)) * (squared_norm(x, [1.0], 0 * C) + squared_norm(0 * x, [1.0], C))
+        assert bound * Fraction(9, 10) < missed < bound
+        square = Fraction(float(loop.add(x)[0])) ** 2
+        assert square >= exact
+        assert square <= exact + 2 * bound  # computed in single precision, with its margin
 
 
 def squared_norm(x, y, C):

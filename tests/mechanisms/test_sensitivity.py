@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, target
+from hypothesis import example, given, settings, target
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -36,11 +36,19 @@ def neighbours(draw, relation):
     return pair if draw(st.booleans()) else pair[::-1]
 
 
+def underflowing(relation):
+    """Rows whose products with exact zeros have squares that underflow, beside entries that nearly overflow."""
+    near, far = [1e-200, 1e-200, 1e-200], [1e-200, 1e154, 1e-200]
+    return np.array([near, near, far]), np.array([near, near, near] if relation == "replace" else [near, near])
+
+
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_no_pair_of_neighbours_exceeds_the_stated_sensitivity(name, relation):
     @settings(max_examples=60)
     @given(neighbours(relation))
+    @example(underflowing(relation))
+    @example((np.array([[1e-163, 1e154, 0.0], [0.0, 0.0, 0.0]]), np.zeros((2 if relation == "replace" else 1, 3))))
     def search(pair):
         target(stated_sensitivity_holds(name, relation, *pair))
 

@@ -2,7 +2,7 @@
 
 from eigenveil.kernels.clips import Clip, RowSurveyor, SparseRowSurveyor, Surveyor, TensorSurveyor
 from eigenveil.kernels.columns import Columns
-from eigenveil.kernels.fixed_point import symmetric_part, to_single
+from eigenveil.kernels.fixed_point import exact_sum, symmetric_part, to_single
 from eigenveil.kernels.gram import GramSurveyor
 from eigenveil.kernels.loops import compiled, outer_means, row_product, squared_row_norms
 
@@ -15,6 +15,7 @@ __all__ = [
     "Surveyor",
     "TensorSurveyor",
     "compiled",
+    "exact_sum",
     "outer_means",
     "row_product",
     "squared_row_norms",

@@ -11,15 +11,18 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy import sparse
 
+from eigenveil.errors import InvalidInputError
 from eigenveil.kernels.columns import Columns
 from eigenveil.kernels.fixed_point import clip_to_grid, inner_radius, padded_width, squared_norms, to_single
 from eigenveil.kernels.loops import BoolArray, FloatArray, IntArray, Rows
-from eigenveil.kernels.row_loop import RowLoop
+from eigenveil.kernels.row_loop import RowLoop, upper_norm
 from eigenveil.kernels.single_row_loop import SPAN, SingleRowLoop, fits
-from eigenveil.kernels.sparse_row_loop import SparseRowLoop
+from eigenveil.kernels.sparse_row_loop import STRETCH, SparseRowLoop
 
 _BLOCK_ENTRIES = 1 << 16
 _F_BITS = 30
+_MOST_STEP_BITS = 32
+_WIDEST = 1000
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,8 @@ class TensorSurveyor:
         norms = np.empty(len(chunk))
         for start in range(0, len(chunk), rows):
             stop = min(start + rows, len(chunk))
-            taken = chunk[start:stop].astype(np.float64)
             with np.errstate(over="ignore", invalid="ignore"):
+                taken = chunk[start:stop].astype(np.float64)
                 plain = _padded(taken.reshape(len(taken), size), rows, width)
                 residuals = _padded((taken - self._centre).reshape(len(taken), size), rows, width)
             squares = np.where(np.isfinite(squared_norms(plain)), squared_norms(residuals), np.inf)[: len(taken)]
@@ -105,13 +108,17 @@ class RowSurveyor:
 
     Formal guarantees
     -----------------
-    Let y be what is computed for W^T x. A row adds V - (F/f) C/g, where V and F are integers: V the nearest to
-    c x y^T/g entry by entry, F the nearest to c f, f = 2^30. Floats get the number before rounding wrong by at
-    most 2^-50 |x_k c y_j|/g, over all entries 2^-50 (R + ||C||)/g, as ||c x y^T|| <= R + ||C||. So what a row adds
-    lies within sqrt(size)/2 (V) + ||C||/(2 f g) (F) + 2^-50 (R + ||C||)/g steps of c (x y^T - C)/g. Sums of V and
-    F are exact. In the end F C is formed exactly (24 times 29 bits, three times) and rounded down, which moves the
-    difference between neighbours by at most 3 steps an entry. With c norm <= r' = R - 4 sqrt(size) g - ||C|| 2^-30
-    - 2^-48 (R + 2 ||C||) neighbours lie at most R apart.
+    Let y be what is computed for W^T x, rounding, underflow and all. A row adds V - (F/f) C/g, where V and F
+    are integers: V the nearest to c x y^T/g entry by entry, F the nearest to c f, f = 2^30; c is such that c
+    times the norm of x y^T - C is at most r', as computed norms are upper bounds (`norm_error`). Floats get the
+    number before rounding wrong by at most 2^-50 |x_k c y_j|/g, over all entries 2^-50 (R + ||C||)/g, as ||c x
+    y^T|| <= R + ||C||; what underflows on the way adds |x_k| 2^-1074/g < 2^-60, as g >= 2^-500 and |x_k| <
+    2^512, and nothing overflows, as |y_j| < 2^512. Rounding by adding 1.5 2^52 needs numbers below 2^51: (R + 2
+    ||C||)/g < 2^50 is checked when the surveyor is made, and where it fails every row is clipped to nothing (r'
+    = 0). So what a row adds lies within sqrt(size)/2 (V) + ||C||/(2 f g) (F) + 2^-50 (R + ||C||)/g steps of c
+    (x y^T - C)/g. Sums of V and F are exact. In the end F C is formed exactly (24 times 29 bits, three times)
+    and rounded down, which moves the difference between neighbours by at most 3 steps an entry. With c norm <=
+    r' = R - 4 sqrt(size) g - ||C|| 2^-30 - 2^-48 (R + 2 ||C||) neighbours lie at most R apart.
 
     In single precision V = (h/g) U, h/g a power of two and U the integer nearest to c x y^T/h but for floats: over
     all entries U lies within sqrt(size) (1/2 + 2^-21) + 2^-22.9 (R + ||C||)/h <= .51 sqrt(size) + 1 steps h of it.
@@ -175,11 +182,18 @@ class SparseRowSurveyor:
     Formal guarantees
     -----------------
     A row adds V - (shift/g) (Y/s)^T - (F/f) C/g, where V, Y and F are integers: V the nearest to c x_k y_j/g at
-    the entries present, Y the nearest to c y_j s, F the nearest to c f. That lies within sqrt(size)/2 (V) +
-    ||shift|| sqrt(m)/(2 s g) <= 1/2 (Y) + ||C||/(2 f g) (F) steps of c ((x - shift) y^T - C)/g. The sums of V, Y
-    and F are exact. In the end the products shift Y and F C are formed exactly (24 times 29 bits, three times
-    each) and rounded down, which moves the difference between neighbours by at most 6 steps an entry. r' leaves
-    room for all.
+    the entries present, Y the nearest to c y_j s, F the nearest to c f; s is a power of two, ||shift||
+    sqrt(m)/g < s <= 2 ||shift|| sqrt(m)/g. That lies within sqrt(size)/2 (V) + ||shift|| sqrt(m)/(2 s g) <= 1/2
+    (Y) + ||C||/(2 f g) (F) steps of c ((x - shift) y^T - C)/g. Floats get the numbers before rounding wrong by
+    2^-50 |x_k c y_j|/g, over all entries by 2^-50 2^22 R/g, as c ||x|| ||y|| is below 2^22 R (`STRETCH`), not
+    R, and by far less where they underflow, as in `RowSurveyor`; c y, which V and Y share, is off by 2^-53 of
+    itself, which c ||x - shift|| ||y|| <= R + ||C|| multiplies. r' leaves room for 2^-48 (2^22 R + 2 ||C||).
+
+    The sums of V, modulo 2^64, of Y, in two words, and of F are exact over 2^31 units if R <= 2^32 g
+    (`SparseRowLoop`), which is checked where there is a shift. In the end the products shift Y and F C are
+    formed exactly (24 times 29 bits, four times for Y below 2^89 and three times for F below 2^61) and rounded
+    down, which moves the difference between neighbours by at most 7 steps an entry. With 1/2 for V that is
+    below the 8 that r' leaves room for, and 1 more step in all is left for Y and what underflows.
 
     With W = None it is x - shift - centre itself that is surveyed (y = 1).
     """
@@ -191,15 +205,22 @@ class SparseRowSurveyor:
         centre = centre.reshape(len(centre), -1)
         self._clips = clips
         self._centre = to_single(centre)
-        self._shift = None if shift is None else to_single(shift)
-        length = 0.0 if self._shift is None else float(np.linalg.norm(self._shift))
-        scales = [_power_above(length * math.sqrt(centre.shape[1]) * 2.0**-clip.exponent) for clip in clips]
+        self._shift = None if shift is None or not np.any(shift) else to_single(shift)
+        inner = [_inner_for_rows(clip, self._centre, steps=8.0, stretch=STRETCH) for clip in clips]
+        self._y_exponents = [0 for _ in clips]
+        if self._shift is not None:
+            for clip in clips:
+                _check_steps(clip)
+            wide = math.frexp(upper_norm(self._shift) * math.sqrt(centre.shape[1]))[1]
+            self._y_exponents = [wide - clip.exponent for clip in clips]
+            if max(self._y_exponents, default=0) > _WIDEST:
+                inner = [0.0 for _ in clips]
         self._loop = SparseRowLoop(
             W,
             self._centre,
-            inner=[_inner_for_rows(clip, self._centre, steps=8.0) for clip in clips],
+            inner=inner,
             exponents=[clip.exponent for clip in clips],
-            y_scales=scales,
+            y_scales=[math.ldexp(1.0, min(bits, _WIDEST)) for bits in self._y_exponents],
             f_scale=2.0**_F_BITS,
             shift=self._shift,
         )
@@ -224,27 +245,29 @@ class SparseRowSurveyor:
         for q, clip in enumerate(self._clips):
             total = self._loop.sums[q] - _times_centre(self._centre, self._loop.f_sums[q], clip)
             if self._shift is not None:
-                bits = -round(math.log2(self._loop.y_scales[q])) - clip.exponent
-                total -= _floored_products(self._shift, self._loop.y_sums[q], bits)
+                exponent = -self._y_exponents[q] - clip.exponent
+                total -= _floored_products(self._shift, self._loop.y_sums[q], exponent)
             out.append(total.reshape(self._shape))
         return out
 
 
 def _times_centre(centre: FloatArray, f_sum: np.int64, clip: Clip) -> IntArray:
     """The sum of the factors times the centre, in grid steps, rounded down."""
-    whole = np.array([f_sum], dtype=np.int64)
-    return _floored_products(np.ravel(centre), whole, -_F_BITS - clip.exponent).reshape(centre.shape)
+    return _floored_products(np.ravel(centre), [int(f_sum)], -_F_BITS - clip.exponent).reshape(centre.shape)
 
 
-def _floored_products(single: FloatArray, whole: IntArray, exponent: int) -> IntArray:
-    """single_k whole_j 2^exponent in three parts, each exact (24 bits times 29 fit a float64), rounded down.
+def _floored_products(single: FloatArray, whole: Sequence[int], exponent: int) -> IntArray:
+    """single_k whole_j 2^exponent in four parts, each exact (24 bits times 29 fit a float64), rounded down.
 
-    Integers are meant modulo 2^64, as the sums they are taken off: only the difference need fit into int64.
+    Whole numbers are below 2^116; one that is 0 or above and below 2^87 has three parts, as the fourth is 0.
+    Integers are meant modulo 2^64, as the sums that they are subtracted from: only the difference need fit into
+    int64.
     """
-    out = np.zeros((single.size, whole.size), dtype=np.int64)
+    out = np.zeros((single.size, len(whole)), dtype=np.int64)
     mask = (1 << 29) - 1
-    for part, up in ((whole >> 58, 58), ((whole >> 29) & mask, 29), (whole & mask, 0)):
-        product = np.multiply.outer(single, part.astype(np.float64))
+    for up in (87, 58, 29, 0):
+        part = [w >> up if up == 87 else (w >> up) & mask for w in whole]
+        product = np.multiply.outer(single, np.array(part, dtype=np.float64))
         exact = np.ldexp(product, exponent + up)
         floored = np.where((exact == 0) & (product < 0), -1.0, np.floor(exact))  # also where it underflows
         wrapped = np.fmod(floored, 2.0**64)  # exact, and so is moving it into the range of int64
@@ -253,26 +276,33 @@ def _floored_products(single: FloatArray, whole: IntArray, exponent: int) -> Int
     return out
 
 
-def _power_above(x: float) -> float:
-    return 2.0 ** math.ceil(math.log2(x)) if x > 0 else 1.0
+def _check_steps(clip: Clip) -> None:
+    """Refuse a radius of more grid steps than sums over sparse rows with a shift can hold."""
+    if clip.radius > math.ldexp(1.0, _MOST_STEP_BITS + clip.exponent):
+        raise InvalidInputError(
+            f"expected a radius of at most 2^{_MOST_STEP_BITS} grid steps for sparse rows with a shift, got "
+            f"radius {clip.radius!r} on a grid of 2^{clip.exponent}.",
+            hint="Use a larger exponent.",
+        )
 
 
-def _inner_for_rows(clip: Clip, centre: FloatArray, *, steps: float) -> float:
+def _inner_for_rows(clip: Clip, centre: FloatArray, *, steps: float, stretch: float = 1.0) -> float:
     """What a norm may be so that rounding every entry by up to `steps` grid steps, and floats, stay inside R.
 
-    0, at which every unit is clipped to nothing, where the radius drowns in the rounding of the centre: that
-    is a function of public numbers, and happens only after an unlucky search.
+    `stretch` times R, or R + ||C||, bounds what is multiplied and rounded. 0, at which every unit is clipped to
+    nothing, where the radius drowns in the rounding of the centre: that is a function of public numbers, and
+    happens only after an unlucky search.
     """
-    reach = float(np.linalg.norm(centre)) * (1 + 1e-9)
-    span = clip.radius + 2 * reach
+    reach = upper_norm(centre)
     inner = inner_radius(size=centre.size, radius=clip.radius, exponent=clip.exponent, steps=steps)
-    inner -= 2.0**-48 * span + 2.0**-_F_BITS * reach + math.ldexp(1.0, clip.exponent)
-    return max(inner, 0.0) if span < math.ldexp(1.0, 50 + clip.exponent) else 0.0
+    inner -= 2.0**-48 * (stretch * clip.radius + 2 * reach)
+    inner -= 2.0**-_F_BITS * reach + math.ldexp(1.0, clip.exponent)
+    return max(inner, 0.0) if clip.radius + 2 * reach < math.ldexp(1.0, 50 + clip.exponent) else 0.0
 
 
 def _coarse_exponent(clip: Clip, centre: FloatArray) -> int:
     """The finest grid, not finer than the clip's, on which single precision can round what is clipped."""
-    span = clip.radius + float(np.linalg.norm(centre)) * (1 + 1e-9)
+    span = clip.radius + upper_norm(centre)
     return max(clip.exponent, math.frexp(span / SPAN)[1])
 
 

@@ -26,7 +26,6 @@ class Columns:
 
     def __init__(self, columns: Sequence[npt.NDArray[Any]]) -> None:
         self._columns = tuple(np.ascontiguousarray(column) for column in columns)
-        self._addresses = np.array([column.ctypes.data for column in self._columns], dtype=np.uintp)
         self._where = range(self._columns[0].size)
         self.dtype: np.dtype[Any] = self._columns[0].dtype
 
@@ -42,8 +41,12 @@ class Columns:
 
     @property
     def addresses(self) -> npt.NDArray[np.uintp]:
-        """Where the first row's entry of every column lies in memory."""
-        return self._addresses + np.uintp(self._where.start * self.dtype.itemsize)
+        """Where the first row's entry of every column lies in memory.
+
+        Asked of the columns every time, as a copy or what comes out of a pickle has columns of its own.
+        """
+        starts = np.array([column.ctypes.data for column in self._columns], dtype=np.uintp)
+        return starts + np.uintp(self._where.start * self.dtype.itemsize)
 
     def __len__(self) -> int:
         return len(self._where)

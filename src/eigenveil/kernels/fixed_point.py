@@ -17,6 +17,9 @@ from eigenveil.errors import InvalidInputError
 
 FloatArray = npt.NDArray[np.float64]
 
+_LARGEST_SINGLE = (2.0 - 2.0**-23) * 2.0**1023
+_FARTHEST_EXPONENT, _MOST_BITS = 500, 62
+
 
 def padded_width(size: int) -> int:
     """The power of two that `size` entries are padded to with zeros."""
@@ -51,8 +54,23 @@ def to_single(values: FloatArray) -> FloatArray:
     array([1.00000000e+00, 1.60693804e+60])
     """
     mantissas, exponents = np.frexp(values)
-    rounded: FloatArray = np.ldexp(np.rint(np.ldexp(mantissas, 24)), exponents - 24)
-    return rounded
+    with np.errstate(over="ignore"):
+        rounded: FloatArray = np.ldexp(np.rint(np.ldexp(mantissas, 24)), exponents - 24)
+    return np.where(np.isinf(rounded) & np.isfinite(values), np.copysign(_LARGEST_SINGLE, values), rounded)
+
+
+def exact_sum(values: FloatArray) -> float:
+    """The sum of public numbers, rounded once; nan where it overflows on the way: then every unit is bad.
+
+    Examples
+    --------
+    >>> exact_sum(np.array([1e16, 1.0, -1e16])), exact_sum(np.array([1e308, 1e308]))
+    (1.0, nan)
+    """
+    try:
+        return math.fsum(values)
+    except (OverflowError, ValueError):
+        return math.nan
 
 
 def symmetric_part(matrices: FloatArray) -> FloatArray:
@@ -72,10 +90,12 @@ def clip_to_grid(
     -----------------
     For every row, norm(answer) * 2^exponent <= radius, as real numbers. A row is first shortened to
     r' = (radius - sqrt(size)/2 * 2^exponent) (1 - 2^-40) by a factor c = min(1, r'/u), u not below
-    its true norm. Computing c and c * entry loses at most a relative 2^-50 (or an absolute
-    2^-1074, far below the grid), so the scaled row has norm at most r' (1 + 2^-49); rounding to the
-    nearest integer moves each of the `size` entries by at most half a grid step, the row by at most
-    sqrt(size)/2 steps, and the sum of both is below `radius`. Zeros that pad the row stay zeros.
+    its true norm: squares that underflow are off by width 2^-1074, and u^2 has 2^-1000 on top. Computing
+    c and c * entry loses at most a relative 2^-50, or where they underflow an absolute 2^-1074, which entries
+    below 2^512 turn into 2^-562 at most: the grid is 2^-500 or coarser. So the scaled row has norm at most
+    r' (1 + 2^-49); rounding to the nearest integer moves each of the `size` entries by at most half a grid
+    step, the row by at most sqrt(size)/2 steps, and the sum of both is below `radius`. Zeros that pad the row
+    stay zeros.
     """
     inner = inner_radius(size=size, radius=radius, exponent=exponent)
     good = np.isfinite(squares)
@@ -86,9 +106,20 @@ def clip_to_grid(
 
 
 def inner_radius(*, size: int, radius: float, exponent: int, steps: float = 0.5) -> float:
-    """What a norm may be so that moving each of `size` entries by `steps` grid steps stays within `radius`."""
+    """What a norm may be so that moving each of `size` entries by `steps` grid steps stays within `radius`.
+
+    Grids finer than 2^-500 or coarser than 2^500 are refused: within that range nothing overflows when it is
+    divided by the grid, and what underflows is far below it. So is a radius of 2^62 steps or more, which integers
+    of 64 bits could not hold.
+    """
     if not (math.isfinite(radius) and radius > 0):
         raise InvalidInputError(f"radius must be a finite number above 0, got {radius!r}.")
+    if not (abs(exponent) <= _FARTHEST_EXPONENT and Fraction(radius) < Fraction(2) ** (exponent + _MOST_BITS)):
+        raise InvalidInputError(
+            f"expected a grid of 2^-{_FARTHEST_EXPONENT} to 2^{_FARTHEST_EXPONENT}, of which the radius is below "
+            f"2^{_MOST_BITS} steps, got a grid of 2^{exponent} for radius {radius!r}.",
+            hint="Rescale the data, so that radii are nearer to 1.",
+        )
     moved = Fraction(steps) * (math.isqrt(size) + 1) * Fraction(2) ** exponent
     inner = float((Fraction(radius) - moved) * (1 - Fraction(1, 1 << 40)))
     if not inner > 0:

@@ -13,13 +13,12 @@ from eigenveil.kernels.clips import Clip
 from eigenveil.kernels.columns import Columns, places
 from eigenveil.kernels.fixed_point import inner_radius
 from eigenveil.kernels.loops import GROUP, BoolArray, FloatArray, IntArray, Rows
-from eigenveil.kernels.row_loop import norm_error, upper
+from eigenveil.kernels.row_loop import FLOOR, norm_error, upper
 
 _BLOCK_ENTRIES, _FEWEST_ROWS = 1 << 17, 1024
 _BITS = 32
 _MOST_ROWS = 1 << (53 - _BITS)
 _ROUND = 1.5 * 2.0**52
-_TINY = 2.0**-1000
 
 
 class GramSurveyor:
@@ -109,7 +108,7 @@ class GramSurveyor:
             s = loops.squared_row_norms(x)
             bad = ~np.isfinite(s * s) | (False if skip is None else skip)
             squares[:] = np.where(bad, np.inf, s)
-            norms = upper(s, error * s + _TINY)
+            norms = upper(s, error * s + FLOOR)
             for q, (inner, per_grid) in enumerate(zip(self._inner, self._per_grid, strict=True)):
                 c = np.where(norms <= inner, 1.0, inner / norms)
                 y[q] = (x * c[:, None] * per_grid + _ROUND) - _ROUND

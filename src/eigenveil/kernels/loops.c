@@ -7,6 +7,9 @@
 #include <string.h>
 
 #define ROUND 0x1.8p52 /* for |x| < 2^51 the bits of x + ROUND are those of ROUND plus the integer nearest to x */
+#define TINY 0x1p-960  /* for each square in a sum: far above what underflow can take from it */
+#define FLOOR 0x1p-1000 /* what every bound of a squared norm has on top */
+#define Y_BITS 29       /* how many bits of a sparse row's Y go into the lower word */
 #define GROUP 32       /* rows handled together; a short last group is filled up with zero rows */
 #define SLAB 512       /* columns of the data handled together */
 #define FLOAT_ROUND 0x1.8p23f /* the same for floats below 2^22 */
@@ -76,7 +79,7 @@ static inline void ask_for(const void *const *columns, size_t size, size_t i, si
 #undef NAME
 
 /* Must equal _VERSION in loops.py; raise both when a signature here changes. */
-int loops_version(void) { return 3; }
+int loops_version(void) { return 4; }
 
 /* Which of the three the machine can run best: 2 wide, 1 middle, 0 plain. */
 int best_variant(void)

@@ -20,7 +20,7 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 GROUP, LANES = 32, 8
-_VERSION = 3
+_VERSION = 4
 
 
 def _load() -> Any:
@@ -71,9 +71,10 @@ def outer_means(
         for u in range(units):
             good = [i for i in range(int(offsets[u]), int(offsets[u + 1])) if not bad[i]]
             total = np.zeros((d, m))
-            for i in good:
-                total += x[i, :, None] * y[i]
-            out[u] = total / len(good) if good else np.nan
+            with np.errstate(all="ignore"):
+                for i in good:
+                    total += x[i, :, None] * y[i]
+                out[u] = total / len(good) if good else np.nan
     else:
         flags = bad.astype(np.uint8)
         first = (*contiguous(rows), d, shift, np.ascontiguousarray(y), m, m)
@@ -101,8 +102,9 @@ def squared_row_norms(x: FloatArray) -> FloatArray:
 
 def shifted(rows: Rows, shift: FloatArray | None) -> FloatArray:
     """Rows in float64, less the shift."""
-    x = rows.astype(np.float64)
-    return x if shift is None else x - shift
+    with np.errstate(all="ignore"):
+        x = rows.astype(np.float64)
+        return x if shift is None else x - shift
 
 
 def padded(count: int, lanes: int = LANES) -> int:

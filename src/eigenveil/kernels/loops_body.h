@@ -3,7 +3,7 @@
  * Bits do not depend on WIDTH, ROWS, GROUP or SLAB: they only decide what is in flight together. */
 #define INLINE static inline __attribute__((always_inline))
 typedef double NAME(vec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
-typedef int64_t NAME(ivec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
+typedef uint64_t NAME(ivec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
 #define VEC NAME(vec)
 #define IVEC NAME(ivec)
 
@@ -40,16 +40,17 @@ void NAME(row_squares)(const double *x, size_t n, size_t d, double *out)
     for (size_t i = 0; i < n; i++) out[i] = NAME(square)(x + i * d, d);
 }
 
-/* Of ||x y^T - C||^2, with y and t = C^T x one after the other: the part s yy, and all of it. */
-INLINE double NAME(residual)(double s, const double *y, size_t m, double cc, double *whole)
+/* ||x y^T - C||^2 as computed, with y and t = C^T x one after the other. error bounds its relative error; margin, what
+ * it misses in all, squares and products that underflow included: see `norm_error` in row_loop.py. */
+INLINE double NAME(residual)(double s, size_t d, const double *y, size_t m, double cc, double error, double *margin)
 {
     double yy = 0, cross = 0;
     for (size_t j = 0; j < m; j++) {
         yy += y[j] * y[j];
         cross += y[j] * y[m + j];
     }
-    *whole = s * yy;
-    return (*whole - 2 * cross) + cc;
+    *margin = error * ((s + (double)d * TINY) * (yy + (double)m * TINY) + cc) + FLOOR;
+    return (s * yy - 2 * cross) + cc;
 }
 
 /* An upper bound of the norm; `margin` bounds the error of the squared norm. */
@@ -158,10 +159,10 @@ void NAME(rows_survey)(const void *X, const double *const *columns, int single, 
         NAME(product)(x, d, B, cols, yt);
         for (size_t r = 0; r < GROUP; r++) {
             if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
-            double whole, s = NAME(square)(x + r * d, d);
-            double exact = NAME(residual)(s, yt + r * cols, m, cc, &whole);
-            norm[r] = NAME(upper)(exact, error * (whole + cc));
-            if (i + r >= n || (skip && skip[i + r]) || !isfinite(s) || !isfinite(norm[r])) {
+            double margin, s = NAME(square)(x + r * d, d);
+            double exact = NAME(residual)(s, d, yt + r * cols, m, cc, error, &margin);
+            norm[r] = NAME(upper)(exact, margin);
+            if (i + r >= n || (skip && skip[i + r]) || !isfinite(s) || !isfinite(exact) || !isfinite(norm[r])) {
                 norm[r] = INFINITY;
                 if (!isfinite(s)) { /* nan times 0 is not 0: such a row must be blanked out */
                     if (x != copy) NAME(load)(X, columns, single, i, n, d, shift, GROUP, copy);
@@ -197,7 +198,7 @@ void NAME(rows_rounded)(const void *X, const double *const *columns, int single,
             x = (const double *)X + i * d;
         for (size_t r = 0; r < GROUP && i + r < n; r++) {
             if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
-            double s = NAME(square)(x + r * d, d), norm = NAME(upper)(s, error * s + 0x1p-1000);
+            double s = NAME(square)(x + r * d, d), norm = NAME(upper)(s, error * s + FLOOR);
             int bad = !isfinite(s * s) || (skip && skip[i + r]);
             squares[i + r] = bad ? INFINITY : s;
             for (size_t q = 0; q < radii; q++) {
@@ -212,17 +213,20 @@ void NAME(rows_rounded)(const void *X, const double *const *columns, int single,
     }
 }
 
-/* The same as rows_survey for sparse rows, whose shift and centre stay implicit: S gets round(x_k c y_j / grid) at the entries that
- * are there, Y the sum of round(c y_j * y_scale), F the sum of round(c * f_scale). Bshift = B^T shift. */
+/* The same as rows_survey for sparse rows, whose shift and centre stay implicit: S gets round(x_k c y_j / grid) at the
+ * entries that are there, modulo 2^64 and without an offset; F the sum of round(c * f_scale); and Y, if there is a shift,
+ * the sum of w = round(c y_j * y_scale) in two words, m sums of w >> Y_BITS and m of what that leaves of w. Bshift = B^T
+ * shift, mm >= ||shift||^2. x is multiplied before it is shifted, so c x y^T / grid can be far beyond 2^51: then it is
+ * rounded one by one, to the same integers. */
 void NAME(csr_survey)(const double *data, const int32_t *indices, const int64_t *indptr, size_t n, const double *shift,
                       double mm, const uint8_t *skip, const double *B, const double *Bshift, size_t m, size_t cols,
                       double cc, double error, size_t radii, const double *inner, const double *per_grid,
-                      const double *y_scale, double f_scale, size_t d, size_t mp, int64_t *S, int64_t *Y, int64_t *F,
+                      const double *y_scale, double f_scale, size_t d, size_t mp, uint64_t *S, int64_t *Y, int64_t *F,
                       double *norms, double *work)
 {
     double *y = work, *cy = work + cols;
     double round = ROUND;
-    int64_t zero;
+    uint64_t zero;
     memcpy(&zero, &round, sizeof zero);
     for (size_t i = 0; i < n; i++) {
         double xx = 0, xm = 0, yy = 0, cross = 0;
@@ -238,22 +242,34 @@ void NAME(csr_survey)(const double *data, const int32_t *indices, const int64_t 
             yy += y[j] * y[j];
             cross += y[j] * y[m + j];
         }
-        double whole = (xx + mm) * yy, exact = (((xx - 2 * xm) + mm) * yy - 2 * cross) + cc;
-        double margin = error * (double)(indptr[i + 1] - indptr[i] + (int64_t)m + 64) * (whole + cc);
+        double whole = ((xx + mm) + (double)d * TINY) * (yy + (double)m * TINY);
+        double exact = (((xx - 2 * xm) + mm) * yy - 2 * cross) + cc;
+        double margin = error * (double)(indptr[i + 1] - indptr[i] + (int64_t)m + 64) * (whole + cc) + FLOOR;
+        double longest = sqrt(whole); /* not below any |x_k y_j| */
         norms[i] = NAME(upper)(exact, margin);
-        if ((skip && skip[i]) || !isfinite(xx) || !isfinite(norms[i])) {
+        if ((skip && skip[i]) || !isfinite(xx) || !isfinite(exact) || !isfinite(norms[i])) {
             norms[i] = INFINITY;
             continue;
         }
         for (size_t q = 0; q < radii; q++) {
             double f = norms[i] <= inner[q] ? 1.0 : inner[q] / norms[i];
             F[q] += (int64_t)rint(f * f_scale);
-            for (size_t j = 0; j < m; j++) Y[q * m + j] += (int64_t)rint(y[j] * f * y_scale[q]);
+            int64_t *high = Y + 2 * q * m, *low = high + m;
+            for (size_t j = 0; shift && j < m; j++) {
+                int64_t w = (int64_t)rint(y[j] * f * y_scale[q]);
+                high[j] += w >> Y_BITS;
+                low[j] += w & (((int64_t)1 << Y_BITS) - 1);
+            }
             for (size_t j = 0; j < mp; j++) cy[j] = j < m ? y[j] * f * per_grid[q] : 0.0;
-            for (int64_t e = indptr[i]; e < indptr[i + 1]; e++) {
-                int64_t *sum = S + (q * d + (size_t)indices[e]) * mp;
+            int small = f * longest * per_grid[q] < 0x1p50;
+            for (int64_t e = indptr[i]; small && e < indptr[i + 1]; e++) {
+                uint64_t *sum = S + (q * d + (size_t)indices[e]) * mp;
                 for (size_t j = 0; j < mp; j += WIDTH)
                     *(IVEC *)(sum + j) += (IVEC)(*(const VEC *)(cy + j) * data[e] + ROUND) - zero;
+            }
+            for (int64_t e = indptr[i]; !small && e < indptr[i + 1]; e++) {
+                uint64_t *sum = S + (q * d + (size_t)indices[e]) * mp;
+                for (size_t j = 0; j < m; j++) sum[j] += (uint64_t)(int64_t)rint(cy[j] * data[e]);
             }
         }
     }

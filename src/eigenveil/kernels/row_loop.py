@@ -12,10 +12,15 @@ import numpy as np
 
 from eigenveil.kernels import loops
 from eigenveil.kernels.columns import Columns, places
+from eigenveil.kernels.fixed_point import padded_width, squared_norms
 from eigenveil.kernels.loops import GROUP, LANES, BoolArray, FloatArray, IntArray, Rows
 
 _ROUND = np.float64(1.5 * 2.0**52)
 _ROUND_BITS = _ROUND.view(np.int64)
+TINY = 2.0**-960
+"""For each square in a sum: far above what underflow can take from it."""
+FLOOR = 2.0**-1000
+"""What every bound of a squared norm has on top."""
 
 
 class Loop:
@@ -52,7 +57,7 @@ class Loop:
         self.inner = np.array(inner, dtype=np.float64)
         self.per_grid = np.ldexp(1.0, -np.array(exponents, dtype=np.int64))
         self.f_scale = float(f_scale)
-        self.cc = upper_square(C)
+        self.cc = upper_square(upper_norm(C))
         self._start()
 
     def _start(self) -> None:
@@ -122,9 +127,9 @@ class RowLoop(Loop):
         with np.errstate(all="ignore"):
             yt = loops.row_product(x, self.both)
             s = loops.squared_row_norms(x)
-            exact, whole = residuals(s, yt, m, self.cc)
-            norms[:] = upper(exact, norm_error(self.d, m) * (whole + self.cc))
-            bad = ~np.isfinite(s) | ~np.isfinite(norms)
+            exact, whole = residuals(s, yt, self.d, m, self.cc)
+            norms[:] = upper(exact, norm_error(self.d, m) * (whole + self.cc) + FLOOR)
+            bad = ~(np.isfinite(s) & np.isfinite(exact) & np.isfinite(norms))
             if skip is not None:
                 bad |= skip
             norms[bad] = np.inf
@@ -142,14 +147,14 @@ def rounded(values: FloatArray) -> IntArray:
     return (values + _ROUND).view(np.int64) - _ROUND_BITS
 
 
-def residuals(s: FloatArray, yt: FloatArray, m: int, cc: float) -> tuple[FloatArray, FloatArray]:
-    """Of ||x y^T - C||^2, with y and t = C^T x side by side: all of it as computed, and its part s yy."""
+def residuals(s: FloatArray, yt: FloatArray, d: int, m: int, cc: float) -> tuple[FloatArray, FloatArray]:
+    """||x y^T - C||^2 as computed, with y and t = C^T x side by side; and s yy with room for underflow."""
     yy, cross = np.zeros(len(s)), np.zeros(len(s))
     for j in range(m):
         yy += yt[:, j] * yt[:, j]
         cross += yt[:, j] * yt[:, m + j]
-    whole = s * yy
-    return whole - 2 * cross + cc, whole
+    whole = (s + d * TINY) * (yy + m * TINY)
+    return s * yy - 2 * cross + cc, whole
 
 
 def upper(exact: FloatArray, margin: FloatArray) -> FloatArray:
@@ -158,16 +163,59 @@ def upper(exact: FloatArray, margin: FloatArray) -> FloatArray:
     return bounds
 
 
-def upper_square(C: FloatArray) -> float:
-    """A number not below ||C||^2, and above it by a relative 1e-15 or so."""
-    return math.fsum(np.ravel(C * C)) * (1 + 2.0**-50)
+def upper_norm(C: FloatArray) -> float:
+    """A number not below ||C||, and above it by a relative 2^-46 at most; 0 only if C is, else 2^-1000 or more.
+
+    Entries are scaled by a power of two to be at most 1, so that no square that matters underflows and none
+    overflows; infinite only where ||C|| is beyond the floats. `squared_norms` is off by a relative 42 2^-53 at
+    most for any size below 2^40.
+
+    Examples
+    --------
+    >>> upper_norm(np.array([3e-200, 4e-200])) * 1e200, upper_norm(np.array([1e300])), upper_norm(np.zeros(2))
+    (5.00..., 1.00...e+300, 0.0)
+    """
+    largest = float(np.max(np.abs(C), initial=0.0))
+    if largest == 0 or not math.isfinite(largest):
+        return largest
+    exponent = math.frexp(largest)[1]
+    scaled = np.zeros((1, padded_width(C.size)))
+    scaled[0, : C.size] = np.ldexp(np.ravel(C), -exponent)
+    root = math.sqrt(float(squared_norms(scaled)[0])) * (1 + 2.0**-47)
+    with np.errstate(over="ignore"):
+        return max(float(np.ldexp(root, exponent)), FLOOR)
+
+
+def upper_square(norm: float) -> float:
+    """A number not below norm^2 by more than `FLOOR`, and above it by a relative 1e-15 or so."""
+    return norm * norm * (1 + 2.0**-50)
 
 
 def norm_error(d: int, m: int) -> float:
     """Relative error bound of the squared norms of `RowLoop`.
 
-    With y as computed, ||x y^T - C||^2 = s yy - 2 y.t + ||C||^2, where s, yy and t = C^T x are sums of at most d,
-    m and d products: each is off by at most (d + m + 16) 2^-53 times the sum of its absolute terms, and those are
-    at most s yy + ||C||^2 in all (Cauchy-Schwarz). Twice that, and some, is the bound.
+    Formal guarantees
+    -----------------
+    With y as computed, ||x y^T - C||^2 = s yy - 2 y.t + ||C||^2, where s = ||x||^2, yy = ||y||^2 and t = C^T x.
+    Write e for this function, T for `TINY`. What is computed is below that by at most the margin
+
+        e ((s + d T) (yy + m T) + ||C||^2) + `FLOOR`,
+
+    so the root of the computed number plus the margin is an upper bound of the norm.
+
+    *Rounding.* s, yy and t are sums of at most d, m and d products: s yy and each y_j t_j are off by at most
+    (d + m + 16) 2^-53 times the sum of their absolute terms, and those are at most s yy + ||C||^2 in all, as
+    2 sum |y_j x_k C_kj| <= 2 ||x|| ||y|| ||C||. Twice that is a quarter of e (s yy + ||C||^2).
+
+    *Underflow.* A product that underflows is off by 2^-1075 at most, a sum never is; let h = 2^-1074. s is off
+    by d h and yy by m h, so s yy by d h yy + m h s + d m h^2, below (h/T) (s + d T) (yy + m T), and h/T is
+    below e/8. s yy itself is off by h. y.t is off by m h, and by d h |y_j| for every y_j, as d products in each
+    t_j may underflow: by d h sqrt(m) ||y|| in all. With a = e d T yy and b = d m h^2/(e T), 2 d h sqrt(m) ||y||
+    is 2 sqrt(a b) <= a + b, where a is part of the margin and b < d m 2^-1143. All that has no factor s or yy
+    is below 2^-1001 for any d m < 2^70. The computed ||C||^2 is not too small by more than 2^-1001
+    (`upper_norm`).
+
+    *Overflow.* Where s, the squared norm or its bound is not finite, the row is bad. Up to rounding,
+    good rows have ||x||, ||y|| and ||x|| ||y|| below 2^512, since s, yy and (s + d T) (yy + m T) are finite.
     """
     return (d + m + 32) * 2.0**-50

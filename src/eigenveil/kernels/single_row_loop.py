@@ -11,7 +11,7 @@ import numpy.typing as npt
 from eigenveil.kernels import loops
 from eigenveil.kernels.columns import Columns, places
 from eigenveil.kernels.loops import GROUP, BoolArray, FloatArray, Rows
-from eigenveil.kernels.row_loop import Loop, norm_error, residuals, upper
+from eigenveil.kernels.row_loop import FLOOR, Loop, norm_error, residuals, upper, upper_norm
 
 SPAN = 2.0**22 - 2.0**12
 """What (inner + ||C||)/2^exponent may be at most: rounding by adding 1.5 2^23 needs numbers below 2^22."""
@@ -93,14 +93,14 @@ class SingleRowLoop(Loop):
         with np.errstate(all="ignore"):
             yt = self._products(x)
             s = loops.squared_row_norms(x.astype(np.float64))
-            exact, whole = residuals(s, yt, m, self.cc)
-            margin = single_error(self.d, m) * (whole + self.cc)
+            exact, whole = residuals(s, yt, self.d, m, self.cc)
+            margin = single_error(self.d, m) * (whole + self.cc) + FLOOR
             hard = ~((s >= _SHORTEST) & (s <= _LONGEST) & (margin <= exact * 2.0**-7))
             yt[hard] = loops.row_product(x[hard], self.both)
-            exact, whole = residuals(s, yt, m, self.cc)
-            margin = np.where(hard, norm_error(self.d, m) * (whole + self.cc), margin)
+            exact, whole = residuals(s, yt, self.d, m, self.cc)
+            margin = np.where(hard, norm_error(self.d, m) * (whole + self.cc) + FLOOR, margin)
             norms[:] = upper(exact, margin)
-            bad = ~np.isfinite(s) | ~np.isfinite(norms)
+            bad = ~(np.isfinite(s) & np.isfinite(exact) & np.isfinite(norms))
             if skip is not None:
                 bad |= skip
             norms[bad] = np.inf
@@ -132,6 +132,5 @@ def single_error(d: int, m: int) -> float:
 def fits(W: FloatArray, C: FloatArray) -> bool:
     """Whether products with W and C stay within the range of single precision."""
     d, m = C.shape
-    reach = float(np.linalg.norm(C))
-    centre = not C.any() or 2.0**-49 <= reach <= 2.0**39
-    return centre and float(np.linalg.norm(W)) <= 2.0**39 and d * math.sqrt(m) <= 2.0**24
+    centre = not C.any() or 2.0**-49 <= upper_norm(C) <= 2.0**39
+    return centre and upper_norm(W) <= 2.0**39 and d * math.sqrt(m) <= 2.0**24

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,15 +10,48 @@ import numpy.typing as npt
 from scipy import sparse
 
 from eigenveil.kernels import loops
+from eigenveil.kernels.fixed_point import exact_sum
 from eigenveil.kernels.loops import BoolArray, FloatArray, IntArray
-from eigenveil.kernels.row_loop import Loop, rounded
+from eigenveil.kernels.row_loop import FLOOR, TINY, Loop, upper_norm, upper_square
+
+Y_BITS = 29
+"""How many bits of a row's round(c y y_scale) go into the lower word of their sum."""
+
+STRETCH = 2.0**22
+"""How many times its clipped norm the product c ||x|| ||y|| of a row can be, and c ||shift|| ||y||."""
 
 
 class SparseRowLoop(Loop):
     """As `RowLoop`, over rows of a CSR array, whose shift and centre stay implicit.
 
-    One per radius: `sums` is the part of the sum on the entries present, `y_sums` that of round(c y y_scale),
-    `f_sums` that of round(c f_scale). The whole is sums - shift y_sums^T/(y_scale grid) - f_sums C/(f_scale grid).
+    One per radius: `sums` is the part of the sum on the entries present, modulo 2^64, `y_sums` the sum of
+    w = round(c y y_scale), in two words that hold the sums of w >> 29 and of what that leaves of w (0 without a
+    shift), `f_sums` that of round(c f_scale). The whole is
+    sums - shift y_sums^T/(y_scale grid) - f_sums C/(f_scale grid).
+
+    Needed of the arguments: with a shift, `y_scales` of at most 2 ||shift|| sqrt(m)/grid and inner/grid <= 2^32;
+    without one, (inner + ||C||)/grid < 2^51. At most 2^31 rows.
+
+    Formal guarantees
+    -----------------
+    *Norms are upper bounds.* Here ||x - shift||^2 = xx - 2 xm + mm and t = C^T x - C^T shift. As in
+    `norm_error`, with xx + mm + d T in place of s + d T and n the number of entries present: the sums have at
+    most n + m + 8 roundings, and their absolute terms are at most 2 (xx + mm) yy + 2 sqrt(2) ||y|| ||C||
+    sqrt(xx + mm), below 4 ((xx + mm) yy + ||C||^2). So (n + m + 64) 2^-50 is a relative bound, and what
+    underflow adds is as there.
+
+    *Range.* The bound of the norm is not below the root of its margin, 2^-50 (n + m + 64) (xx + mm + d T) (yy +
+    m T), and c times the bound is at most `inner`. So c ||x|| ||y|| and c ||shift|| ||y|| are at most
+    2^25/sqrt(m + 64) times `inner`, up to rounding, hence `STRETCH` times. That is more than `inner` + ||C||
+    because x is multiplied before it is shifted.
+
+    The integers V nearest to c x y^T/grid are therefore below 2^22 2^32 = 2^54. (Without a shift c ||x|| ||y|| is
+    at most `inner` + ||C||.) Below 2^51 they come from the
+    addition of 1.5 2^52, and that is used only where ||x|| ||y|| c/grid < 2^50; elsewhere from rint, which
+    rounds the same way. Sums of V are meant modulo 2^64.
+
+    |w| <= c ||y|| y_scale is at most 2 sqrt(m) 2^25/sqrt(m + 64) 2^32 < 2^58, and each of its words below 2^30:
+    2^31 of them are below 2^61.
     """
 
     def __init__(
@@ -39,21 +71,28 @@ class SparseRowLoop(Loop):
         self.both_shift = np.zeros(self.both.shape[1])
         self.mm = 0.0
         if self.shift is not None:
-            self.both_shift[:] = [math.fsum(column * self.shift) for column in self.both.T]
-            self.mm = math.fsum(self.shift * self.shift)
+            with np.errstate(all="ignore"):
+                self.both_shift[:] = [exact_sum(column * self.shift) for column in self.both.T]
+            self.mm = upper_square(upper_norm(self.shift))
         if W is None:
             self.both_shift[: self.m] = -1.0  # so that y = 0 - (-1) = 1
 
     def _start(self) -> None:
         super()._start()
-        self.y_sums = np.zeros((self.inner.size, self.m), dtype=np.int64)
-        self._totals = (*self._totals, self.y_sums)
+        self._y_words = np.zeros((self.inner.size, 2, self.m), dtype=np.int64)
+        self._totals = (*self._totals, self._y_words)
+
+    @property
+    def y_sums(self) -> list[list[int]]:
+        """For every radius, m whole numbers: the sum of round(c y y_scale)."""
+        return [[(h << Y_BITS) + low for h, low in zip(*words.tolist(), strict=True)] for words in self._y_words]
 
     def add(self, rows: sparse.csr_array[Any, Any], skip: BoolArray | None = None) -> FloatArray:
         """Add a block of rows; returns their norms, as `RowLoop.add` does."""
         norms = np.empty(rows.shape[0])
-        data, indices = rows.data.astype(np.float64, copy=False), rows.indices.astype(np.int32, copy=False)
-        indptr = rows.indptr.astype(np.int64)
+        with np.errstate(all="ignore"):
+            data = rows.data.astype(np.float64, copy=False)
+        indices, indptr = rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64)
         if not loops.compiled():
             self._add_in_numpy(data, indices, indptr, skip, norms)
         else:
@@ -61,7 +100,7 @@ class SparseRowLoop(Loop):
             head = (data, indices, indptr, norms.size, self.shift, self.mm, flags, self.both, self.both_shift)
             sizes = (self.m, self.both.shape[1], self.cc, 2.0**-50, self.inner.size)
             clips = (self.inner, self.per_grid, self.y_scales, self.f_scale)
-            totals = (self.d, self.mp, self._sums, self.y_sums, self.f_sums)
+            totals = (self.d, self.mp, self._sums, self._y_words, self.f_sums)
             loops.call("csr_survey", *head, *sizes, *clips, *totals, norms, np.empty(self.both.shape[1] + self.mp))
         return norms
 
@@ -75,12 +114,12 @@ class SparseRowLoop(Loop):
     ) -> None:
         """The numpy twin of the compiled loop, row by row."""
         m, shift = self.m, self.shift
-        for i in range(norms.size):
-            where = slice(int(indptr[i]), int(indptr[i + 1]))
-            x, k = data[where], indices[where]
-            y = np.zeros(self.both.shape[1])
-            xx = xm = 0.0
-            with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):
+            for i in range(norms.size):
+                where = slice(int(indptr[i]), int(indptr[i + 1]))
+                x, k = data[where], indices[where]
+                y = np.zeros(self.both.shape[1])
+                xx = xm = 0.0
                 for value, index in zip(x, k, strict=True):
                     y += self.both[index] * value
                     xx += value * value
@@ -90,16 +129,18 @@ class SparseRowLoop(Loop):
                 for j in range(m):
                     yy += y[j] * y[j]
                     cross += y[j] * y[m + j]
-                whole = (xx + self.mm) * yy
+                whole = ((xx + self.mm) + self.d * TINY) * (yy + m * TINY)
                 exact = ((xx - 2 * xm) + self.mm) * yy - 2 * cross + self.cc
-                margin = 2.0**-50 * float(x.size + m + 64) * (whole + self.cc)
+                margin = 2.0**-50 * float(x.size + m + 64) * (whole + self.cc) + FLOOR
                 norms[i] = np.sqrt(max(exact, 0.0) + margin) * (1 + 2.0**-50)
-            if (skip is not None and skip[i]) or not (np.isfinite(xx) and np.isfinite(norms[i])):
-                norms[i] = np.inf
-                continue
-            for q, inner in enumerate(self.inner):
-                f = 1.0 if norms[i] <= inner else inner / norms[i]
-                self.f_sums[q] += int(np.rint(f * self.f_scale))
-                self.y_sums[q] += np.rint(y[:m] * f * self.y_scales[q]).astype(np.int64)
-                moved = rounded((y[:m] * f * self.per_grid[q]) * x[:, None])
-                np.add.at(self._sums[q], (k[:, None], np.arange(m)), moved)
+                if (skip is not None and skip[i]) or not np.isfinite([xx, exact, norms[i]]).all():
+                    norms[i] = np.inf
+                    continue
+                for q, inner in enumerate(self.inner):
+                    f = 1.0 if norms[i] <= inner else inner / norms[i]
+                    self.f_sums[q] += int(np.rint(f * self.f_scale))
+                    if shift is not None:
+                        w = np.rint(y[:m] * f * self.y_scales[q]).astype(np.int64)
+                        self._y_words[q] += [w >> Y_BITS, w & ((1 << Y_BITS) - 1)]
+                    moved = np.rint((y[:m] * f * self.per_grid[q]) * x[:, None]).astype(np.int64)
+                    np.add.at(self._sums[q], (k[:, None], np.arange(m)), moved)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -10,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from eigenveil.kernels import row_product, squared_row_norms, to_single
+from eigenveil.kernels import exact_sum, row_product, squared_row_norms, to_single
 from eigenveil.kernels.loops import FloatArray, IntArray
 from eigenveil.operators.operator import also_removed, cut, take_off
 from eigenveil.sources import Source
@@ -38,8 +37,9 @@ class FromRows:
     def dense(self, values: Values) -> FloatArray:
         """Rows as they are meant: shifted and projected."""
         plain = values.toarray() if sparse.issparse(values) else values
-        rows = np.ascontiguousarray(plain, dtype=np.float64)
-        rows = rows if self.shift is None else rows - self.shift
+        with np.errstate(invalid="ignore", over="ignore"):
+            rows = np.ascontiguousarray(plain, dtype=np.float64)
+            rows = rows if self.shift is None else rows - self.shift
         return rows if self.removed is None else take_off(rows, self.removed)
 
     def row_variances(self, values: Values, U: FloatArray) -> FloatArray:
@@ -57,17 +57,17 @@ class FromRows:
 
     def _sparse_products(self, values: Any, U: FloatArray) -> tuple[FloatArray, FloatArray]:
         """U^T x and the squared norm of every row, from the entries present."""
-        x, column = values.data.astype(np.float64), values.indices
-        of_row = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
-        n = values.shape[0]
+        n, column = values.shape[0], values.indices
+        of_row = np.repeat(np.arange(n), np.diff(values.indptr))
         with np.errstate(invalid="ignore", over="ignore"):
+            x = values.data.astype(np.float64)
             y = sums_by(of_row, n, (x * u[column] for u in U.T))
             if self.shift is None:
                 return y, sums_by(of_row, n, [x * x])[:, 0]
-            y -= [math.fsum(u * self.shift) for u in U.T]
+            y -= [exact_sum(u * self.shift) for u in U.T]
             there = self.shift[column]
             squares = sums_by(of_row, n, [(x - there) ** 2, there**2])
-            elsewhere = np.maximum(math.fsum(self.shift**2) - squares[:, 1], 0.0)
+            elsewhere = np.maximum(exact_sum(self.shift**2) - squares[:, 1], 0.0)
             return y, squares[:, 0] + elsewhere
 
     def shifted(self, shift: FloatArray) -> Self:

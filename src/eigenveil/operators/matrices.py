@@ -46,7 +46,7 @@ class MatricesOperator(ExplicitOperator[Rows]):
         """A W, or P A P W: every row of A by itself, then every column of the product by itself."""
         if self.removed is not None:
             W = take_off(np.ascontiguousarray(W.T), self.removed).T
-        rows = chunk.astype(np.float64).reshape(-1, self.d)
+        rows = _doubles(chunk).reshape(-1, self.d)
         out = row_product(rows, np.ascontiguousarray(W)).reshape(len(chunk), self.d, W.shape[1])
         if self.removed is None:
             return out
@@ -60,7 +60,7 @@ class MatricesOperator(ExplicitOperator[Rows]):
             P, U = take_off(P, self.removed), take_off(np.ascontiguousarray(U.T), self.removed).T
         outer = np.ascontiguousarray((U[:, None, :] * U[None, :, :]).reshape(self.d**2, U.shape[1]))
         rest = row_product(P, P).reshape(-1, 1) - row_product(outer, np.ones((U.shape[1], 1)))
-        entries = chunk.astype(np.float64).reshape(len(chunk), self.d**2)
+        entries = _doubles(chunk).reshape(len(chunk), self.d**2)
         out = row_product(entries, np.concatenate([outer, rest], axis=1))
         out[~np.isfinite(squared_row_norms(entries))] = np.nan
         return out
@@ -72,3 +72,9 @@ class MatricesOperator(ExplicitOperator[Rows]):
     def projected(self, removed: FloatArray) -> MatricesOperator:
         """The operator of P A P."""
         return MatricesOperator(self.values, also_removed(self.removed, removed))
+
+
+def _doubles(chunk: Rows) -> FloatArray:
+    """The chunk in double precision; no entry makes numpy warn."""
+    with np.errstate(invalid="ignore"):
+        return chunk.astype(np.float64)

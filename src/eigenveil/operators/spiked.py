@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenveil.kernels import Clip, Surveyor, row_product, squared_row_norms
+from eigenveil.kernels import Clip, Surveyor, row_product, squared_row_norms, symmetric_part
 from eigenveil.kernels.loops import FloatArray
 from eigenveil.operators.operator import take_off
 from eigenveil.operators.rows import RowsOperator
@@ -58,8 +58,9 @@ class SpikedOperator:
         return self.rows.surveyor(W, centre - self._common(W), clips)
 
     def matrix_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """The same with W = I."""
-        return self.surveyor(np.eye(self.d), centre, clips)
+        """The same with W = I, around a centre that is symmetric to the bit, as populations promise."""
+        identity = np.eye(self.d)
+        return self.rows.surveyor(identity, centre - symmetric_part(self._common(identity)), clips)
 
     def vector_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
         """Norms and clipped sums of z - centre."""
