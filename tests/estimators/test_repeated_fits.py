@@ -116,7 +116,7 @@ def test_a_score_inside_a_search_warns_and_one_outside_does_not(data):
     class Given(DPPCA):
         """Fitted already, so that a search only scores it."""
 
-        def fit(self, X, y=None):
+        def fit(self, *_):
             self.__dict__.update(vars(pca))
             return self
 
@@ -140,7 +140,7 @@ def shared(ledger, k=1, **options):
     return DPPCA(k, ledger=ledger, engine=LocalEngine(threads=1), **options)
 
 
-def by_joblib(ledger, X, y, n_jobs):
+def by_joblib(ledger, X, _, n_jobs):
     return joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(clone(shared(ledger)).fit)(X) for _ in range(2))
 
 
@@ -149,11 +149,11 @@ def by_bagging(ledger, X, y, n_jobs):
     return BaggingClassifier(steps, n_estimators=2, n_jobs=n_jobs).fit(X, y)
 
 
-def by_union(ledger, X, y, n_jobs):
+def by_union(ledger, X, _, n_jobs):
     return FeatureUnion([("a", shared(ledger)), ("b", shared(ledger))], n_jobs=n_jobs).fit(X)
 
 
-def by_columns(ledger, X, y, n_jobs):
+def by_columns(ledger, X, _, n_jobs):
     parts = [("a", shared(ledger), [0, 1]), ("b", shared(ledger), [2, 3])]
     return ColumnTransformer(parts, n_jobs=n_jobs).fit(X)
 
@@ -164,7 +164,7 @@ def by_search(ledger, X, y, n_jobs):
     return GridSearchCV(steps, grid, cv=2, n_jobs=n_jobs, error_score="raise").fit(X, y)
 
 
-def by_functions(ledger, X, y, n_jobs):
+def by_functions(ledger, X, _, n_jobs):
     work = joblib.delayed(tracked_pca)(X, 1, epsilon=1.0, delta=1e-6, ledger=ledger)
     return joblib.Parallel(n_jobs=n_jobs)([work, work])
 

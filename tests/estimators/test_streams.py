@@ -120,7 +120,8 @@ def test_a_fork_does_not_go_on():
 
 
 @pytest.mark.parametrize(
-    "changed", [{"epsilon": 9.0}, {"delta": 1e-3}, {"n_components": 1}, {"random_state": 7}, {"relation": "empty-slot"}]
+    "changed",
+    [{"epsilon": 9.0}, {"delta": 1e-3}, {"n_components": 1}, {"random_state": 7}, {"relation": "empty-slot"}],
 )
 def test_what_a_stream_costs_is_fixed_from_its_beginning(changed):
     pca = stream().partial_fit(rows(2000))
