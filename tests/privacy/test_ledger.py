@@ -417,6 +417,7 @@ def some_ledger():
 @pytest.mark.parametrize("charge", CHARGES.values(), ids=CHARGES)
 @pytest.mark.parametrize("copied", [unpickled, read_back])
 def test_a_copy_is_read_but_not_charged_unless_adopted(copied, charge):
+    """mutant: `is_copy` false for what was pickled or read back."""
     ledger = some_ledger()
     there = copied(ledger)
     assert there.is_copy
@@ -461,6 +462,7 @@ def test_a_copy_can_still_be_marked_as_not_private():
 @forking
 @pytest.mark.parametrize("charge", CHARGES.values(), ids=CHARGES)
 def test_a_fork_is_a_copy(charge):
+    """mutant: `is_copy` without a look at the process."""
     ledger = some_ledger()
     part, _ = ledger.parallel(Coins())
     assert in_a_fork(lambda: charge(ledger)).startswith("InvalidInputError: this ledger is a copy")

@@ -435,7 +435,7 @@ COPIES = [copy.copy, copy.deepcopy, pickle.dumps]
 @pytest.mark.parametrize("copied", COPIES)
 @pytest.mark.parametrize("filled", [0, B - 1, B, 2 * B + 7])
 def test_a_stream_is_not_copied(rows, copied, filled):
-    """A copy with all but one slot filled released a whole batch on a ledger that said mu = 0."""
+    """mutant: a stream may be copied. Its copy, one slot short, released a batch on a ledger that said mu = 0."""
     stream = stream_of(units="people", random_state=None)
     stream.add(rows[:filled], units=np.arange(filled))
     with pytest.raises(InvalidInputError, match=r"raw rows.*\nHint: stream\.save.*TrackedStream\.load"):

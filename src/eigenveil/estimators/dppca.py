@@ -121,6 +121,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(20_000, 6)) * [5, 3, 1, 1, 1, 1] + 10
     >>> pca = DPPCA(n_components=2, epsilon=1.0, delta=1e-6).fit(X)
