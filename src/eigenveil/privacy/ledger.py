@@ -296,7 +296,7 @@ class Ledger:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        here = ("_lock", "_watchers", "_endless")
+        here = ("_lock", "_owner", "_watchers", "_endless")
         return {name: value for name, value in vars(self).items() if name not in here}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
