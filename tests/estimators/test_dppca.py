@@ -1,6 +1,7 @@
 """What a user of scikit-learn's PCA expects, and that it is the function of the house underneath."""
 
 import copy
+import itertools
 import pickle
 
 import numpy as np
@@ -329,6 +330,64 @@ def test_repr_says_what_is_covered_and_what_is_not_private():
     assert "NOT PRIVATE" not in repr(private)
     assert "NOT PRIVATE: seeded" in repr(seeded)
     assert "covers its own input" in private._repr_html_()
+
+
+CHANGED = {"epsilon": 7.0, "delta": 0.3, "algorithm": "dp-gauss-1", "relation": "replace", "random_state": 3}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_parameters_changed_since_the_fit_are_not_its_guarantee(name):
+    pca = DPPCA(2, delta=1e-7).fit(rows())
+    pca.set_params(**{name: CHANGED[name]})
+    cost = "the fit cost epsilon = 1, delta = 1e-07, add-remove"
+    for shown in (repr(pca), pca._repr_html_(), pca._repr_mimebundle_()["text/html"]):
+        assert f"{cost} ({name} changed since)" in shown
+    assert f"{cost};" in repr(pca.set_params(**DPPCA(2, delta=1e-7).get_params()))
+    assert "NOT PRIVATE" not in repr(pca)
+
+
+def test_a_seed_taken_back_after_the_fit_changes_nothing():
+    pca = DPPCA(2, random_state=0).fit(rows()).set_params(random_state=None, epsilon=1.5)
+    assert "# NOT PRIVATE: seeded" in repr(pca)
+    assert "epsilon = 1.5" not in repr(pca)
+    assert "<p>NOT PRIVATE: seeded" in pca._repr_html_()
+    pca.fit(rows())
+    assert "the fit cost epsilon = 1.5, delta = 1e-06, add-remove;" in repr(pca)
+
+
+def test_what_is_absent_tells_of_the_algorithm_of_the_fit():
+    pca = DPPCA(2, algorithm="k-dp-ojas", center=False).fit(rows()).set_params(algorithm="tracked")
+    with pytest.raises(AttributeError, match="k-dp-ojas"):
+        _ = pca.explained_variance_
+    with pytest.raises(AttributeError, match="k-dp-ojas"):
+        pca.component_angles()
+
+
+def test_a_second_fit_leaves_nothing_of_the_first():
+    """`_unit_column` stayed after a fit to what `samples` made, and `transform` looked for names."""
+    X = rows()
+    frame = pd.DataFrame(X, columns=NAMES).assign(who=np.arange(len(X)))
+    fits = {
+        "array": lambda pca: pca.fit(X),
+        "samples.rows": lambda pca: pca.fit(ev.samples.rows(X)),
+        "samples.people": lambda pca: pca.fit(ev.samples.people(frame[["who", *NAMES]], "who")),
+        "samples.matrices": lambda pca: pca.set_params(center=False).fit(
+            ev.samples.matrices(X[:, :, None] * X[:, None])
+        ),
+        "frame": lambda pca: pca.fit(frame[NAMES]),
+        "frame with units": lambda pca: pca.fit(frame, units="who"),
+        "no variances": lambda pca: pca.set_params(algorithm="k-dp-ojas", center=False).fit(X),
+    }
+    for first, second in itertools.permutations(fits, 2):
+        both, alone = (DPPCA(2, algorithm="dp-gauss-1", random_state=0) for _ in range(2))
+        fits[second](fits[first](both).set_params(**alone.get_params()))
+        fits[second](alone)
+        assert set(vars(both)) == set(vars(alone)), (first, second)
+        for name in ("_unit_column", "n_features_in_", "_fitted_with"):
+            assert vars(both)[name] == vars(alone)[name], (first, second)
+        named = frame if second == "frame with units" else frame[NAMES]
+        given = named if "feature_names_in_" in vars(alone) else X
+        np.testing.assert_array_equal(both.transform(given), alone.transform(given))
 
 
 def test_what_is_absent_says_why():

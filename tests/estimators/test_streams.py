@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from eigenveil import DPPCA, TrackedStream
 from eigenveil.errors import InvalidInputError
 from eigenveil.privacy import Budget, Ledger
+from support.forks import forking, in_a_fork
 
 SPREAD = [4, 3, 1, 1, 1]
 SMALL = {"batch_size": 1500}
@@ -94,8 +95,10 @@ def test_it_is_not_copied_but_goes_on_from_a_checkpoint(tmp_path):
     again = stream().resume(tmp_path / "stream.json")
     assert np.array_equal(again.components_, pca.components_)
     again.partial_fit(rows(2000, 1))
-    pca.partial_fit(rows(2000, 1))
-    assert np.array_equal(again.components_, pca.components_)
+    whole = stream().partial_fit(rows(2000)).partial_fit(rows(2000, 1))
+    assert np.array_equal(again.components_, whole.components_)
+    with pytest.raises(InvalidInputError, match="another stream has taken up"):
+        pca.partial_fit(rows(2000, 1))
     with pytest.raises(InvalidInputError, match="another n_components"):
         stream(n_components=3).resume(tmp_path / "stream.json")
 
@@ -107,3 +110,47 @@ def test_fit_ends_a_stream_and_a_stream_starts_from_nothing():
     with pytest.warns(UserWarning, match="from nothing"):
         pca.partial_fit(rows(10))
     assert not hasattr(pca, "components_")
+
+
+@forking
+def test_a_fork_does_not_go_on():
+    pca = stream(random_state=None).partial_fit(rows(1499))
+    assert in_a_fork(lambda: pca.partial_fit(rows(1))).startswith("InvalidInputError: this ledger is a copy")
+    assert pca.partial_fit(rows(1)).ledger_.mu == pytest.approx(pca.stream.budget.mu)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"epsilon": 9.0}, {"delta": 1e-3}, {"n_components": 1}, {"random_state": 7}, {"relation": "empty-slot"}],
+)
+def test_what_a_stream_costs_is_fixed_from_its_beginning(changed):
+    pca = stream().partial_fit(rows(2000))
+    shown = repr(pca).split("#")[1]
+    pca.set_params(**changed)
+    with pytest.raises(InvalidInputError, match=f"begun with another {next(iter(changed))}"):
+        pca.partial_fit(rows(2000))
+    assert repr(pca).split("#")[1].replace(f" ({next(iter(changed))} changed since)", "") == shown
+    assert pca.n_samples_seen_ == 2000
+
+
+def test_a_stream_forgets_the_schema_of_an_earlier_fit(tmp_path):
+    frame = pd.DataFrame(rows(4000), columns=list("abcde")).assign(who=[f"p{i}" for i in range(4000)])
+    pca = stream(options=None).fit(frame, units="who")
+    pca.set_params(options=SMALL)
+    with pytest.warns(UserWarning, match="from nothing"):
+        pca.partial_fit(rows(2000))
+    assert pca.transform(rows(3)).shape == (3, 2)
+    assert not hasattr(pca, "feature_names_in_")
+    pca.stream.save(tmp_path / "rows")
+    named = stream(options=None).fit(frame, units="who").set_params(options=SMALL).resume(tmp_path / "rows")
+    assert not hasattr(named, "feature_names_in_")
+    assert named.transform(rows(3)).shape == (3, 2)
+    # and one that was told of a column of ids by name leaves it out
+    people = stream().partial_fit(frame, units="who")
+    assert people.transform(frame).shape == (4000, 2)
+
+
+def test_a_checkpoint_before_the_first_row(tmp_path):
+    TrackedStream(2, epsilon=1.0, delta=1e-6, batch_size=1500, random_state=0).save(tmp_path / "s")
+    pca = stream(options=None).fit(rows(2000)[:, :3]).set_params(options=SMALL).resume(tmp_path / "s")
+    assert pca.partial_fit(rows(2000)).components_.shape == (2, 5)

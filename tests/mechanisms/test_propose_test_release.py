@@ -62,6 +62,19 @@ def test_noise_is_for_the_sensitivity_that_was_proven():
     assert stats.kstest(out / release.scale, "norm").pvalue > 1e-6
 
 
+@pytest.mark.parametrize("error", [0.0, 0.25, 3.0, 100.0])
+def test_what_the_margin_may_be_wrong_by_is_paid_for(error):
+    """mutant: `margin_error` left out of the Laplace sensitivity; and it is taken off the margin."""
+    veil, seen = make_veil(no_noise), []
+    run([1.0], 1e4, veil=veil, margin_error=error, sensitivity_at=lambda y: seen.append(y) or 1.0)
+    test, _ = veil.ledger.entries
+    assert test.sensitivity >= 2.0 + 2 * error
+    assert test.sensitivity == pytest.approx(2.0 + 2 * error, rel=1e-4)
+    assert test.scale >= test.sensitivity / EPSILON
+    assert test.scale == pytest.approx(test.sensitivity / EPSILON, rel=1e-6)
+    assert seen[0] == pytest.approx(1e4 - error - test.scale * math.log(1 / (2 * DELTA)), rel=1e-5)
+
+
 def test_nothing_is_drawn_unless_both_halves_fit():
     veil = make_veil(source=lambda _: pytest.fail("bytes were drawn"))
     for options in ({"mu": MU * 1.1}, {"epsilon": EPSILON * 1.1}, {"delta": DELTA * 1.1}):

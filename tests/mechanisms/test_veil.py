@@ -1,6 +1,10 @@
 """Nothing leaves but through a grant, and a grant is paid for first."""
 
+import copy
+import itertools
 import math
+import os
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -9,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenveil.errors import BudgetExceededError, InvalidInputError
-from eigenveil.mechanisms import Veil, no_noise
+from eigenveil.mechanisms import SeededBytes, Veil, no_noise
+from eigenveil.mechanisms.sampled_noise import sampled_noise
 from eigenveil.mechanisms.veil import grid_exponent
 from eigenveil.privacy import Budget, Ledger
+from support.forks import forking, in_a_fork
 
 
 class Untouchable:
@@ -44,6 +50,78 @@ def test_a_grant_cannot_be_drawn_from_twice():
     grant.release(grant.on_grid([1]))
     with pytest.raises(InvalidInputError, match="nothing was drawn"):
         grant.release(grant.on_grid([1]))
+
+
+class Recording:
+    """The system's bytes, and all that was handed out, piece by piece."""
+
+    def __init__(self):
+        self.pieces = []
+
+    def __call__(self, n):
+        self.pieces.append(os.urandom(n))
+        return self.pieces[-1]
+
+
+def of_poisson_rounds(veil):
+    fixed = {"rate": 0.01, "rounds": 2, "noise_multiplier": 5.0, "delta": 1e-6, "radius": 1.0}
+    return sampled_noise(veil, "x", draws=128, **fixed)
+
+
+GRANTS = {
+    "gaussian": lambda veil: veil.gaussian("x", mu=0.5, sensitivity=1.0, draws=128),
+    "laplace": lambda veil: veil.laplace("x", epsilon=0.5, sensitivity=1.0, draws=128),
+    "laplace, secret number": lambda veil: veil.laplace("x", epsilon=0.5, sensitivity=1.0, draws=None),
+    "poisson": of_poisson_rounds,
+}
+
+
+@pytest.mark.parametrize("new", GRANTS.values(), ids=GRANTS)
+def test_every_draw_has_noise_of_its_own(new):
+    """mutant: noise of a grant kept and used again for its next draw, or that of another grant."""
+    source = Recording()
+    budget = Budget(mu=1.0, epsilon_aside=3.0, delta_aside=1e-4)
+    veil = Veil(Ledger(budget), source=source)
+    released = []
+    for grant in (new(veil), new(veil)):
+        for _ in range(2):
+            before = len(source.pieces)
+            out = grant.release(grant.on_grid(np.zeros(64, dtype=int)))
+            assert len(source.pieces) > before, "a draw took no bytes"
+            assert len(np.unique(out)) > 60, "values of one draw are the same"
+            released.append(out)
+    long = [piece for piece in source.pieces if len(piece) >= 16]
+    assert len(set(long)) == len(long)
+    for one, other in itertools.combinations(released, 2):
+        assert np.mean(np.isclose(one, other, rtol=1e-6)) < 0.05
+        assert not np.array_equal(np.sort(one), np.sort(other))
+
+
+def test_the_same_bytes_are_never_asked_for_twice():
+    """Noise is a function of bytes: with a source that counts, two draws get two different stretches of it."""
+    veil = Veil(Ledger(Budget.from_mu(1.0)), source=SeededBytes(1))
+    grant = veil.gaussian("x", mu=0.1, sensitivity=1.0, draws=20)
+    positions, draws = [veil.source.position], []
+    for _ in range(2):
+        draws.append(grant.release(grant.on_grid(np.zeros(10, dtype=int))))
+        positions.append(veil.source.position)
+    assert positions[0] < positions[1] < positions[2]
+    assert not np.any(np.isclose(draws[0], draws[1]))
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_grant_is_not_copied(copied):
+    """A copy could draw again what was paid for once."""
+    grant = Veil(Ledger(Budget.from_mu(1.0))).gaussian("x", mu=0.1, sensitivity=1.0, draws=1)
+    with pytest.raises(InvalidInputError, match="not copied or pickled"):
+        copied(grant)
+
+
+@forking
+def test_a_grant_draws_nothing_in_a_fork():
+    grant = Veil(Ledger(Budget.from_mu(1.0))).gaussian("x", mu=0.1, sensitivity=1.0, draws=1)
+    assert "this ledger is a copy" in in_a_fork(lambda: grant.release(grant.on_grid([1])))
+    assert grant.release(grant.on_grid([1])).shape == (1,)
 
 
 @given(

@@ -143,6 +143,9 @@ def test_a_shared_ledger_goes_on_where_it_was(tmp_path):
     model = DPPCA(2, algorithm="dp-gauss-1", epsilon=1.0, ledger=ledger).fit(rows())
     again = round_trip(model, tmp_path)
     assert again.ledger is again.ledger_
+    with pytest.raises(InvalidInputError, match="adopt"):
+        again.private_scores(rows(), epsilon=0.1, ledger=again.ledger_)
+    assert again.private_scores(rows(), epsilon=0.1, ledger=again.ledger_.adopt()).private
     with pytest.raises(ev.errors.BudgetExceededError):
         again.fit(rows())
     other = Ledger(Budget.from_epsilon_delta(2.0, 1e-6))
@@ -150,6 +153,18 @@ def test_a_shared_ledger_goes_on_where_it_was(tmp_path):
     later = round_trip(model, tmp_path)
     assert later.ledger is not later.ledger_
     assert later.ledger.to_json() == other.to_json()
+
+
+def test_parameters_that_say_what_the_fit_cost_are_those_of_the_fit(tmp_path):
+    model = DPPCA(2, algorithm="dp-gauss-1", epsilon=0.5).fit(rows())
+    fitted = model.get_params()
+    changed = {"epsilon": 9.0, "delta": 0.5, "algorithm": "tracked", "relation": "replace", "random_state": 1}
+    model.set_params(**changed, n_components=4, whiten=True)
+    again = round_trip(model, tmp_path)
+    assert again.get_params() == {**fitted, "whiten": True}  # which belongs to `transform`, not to the fit
+    assert "the fit cost epsilon = 0.5, delta = 1e-06, add-remove;" in repr(again)
+    kept = json.loads((tmp_path / "model" / "model.json").read_text())["content"]["parameters"]
+    assert (kept["epsilon"], kept["delta"], kept["random_state"]) == (0.5, 1e-6, None)
 
 
 def test_it_is_a_working_estimator(tmp_path):

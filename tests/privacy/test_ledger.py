@@ -1,5 +1,7 @@
+import copy
 import json
 import math
+import pickle
 from dataclasses import dataclass, field
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from eigenveil.errors import BudgetExceededError, InvalidInputError, NotDisjointError
 from eigenveil.privacy import Budget, Entry, Ledger, Relation
+from support.forks import forking, in_a_fork
 
 
 @dataclass
@@ -242,12 +245,12 @@ def test_a_group_without_end_goes_on_after_json():
     spend(batches.part(), 0.9 * mu)  # open when it is written
     back = Ledger.from_json(ledger.to_json())
     assert back.to_json() == ledger.to_json()
-    again = back.endless(Slots(), name="batches")
+    again = back.adopt().endless(Slots(), name="batches")
     assert again.finished == 1
     spend(again.part(), mu)
     again.finish()
     assert again.finished == 3
-    assert len(back.nodes) == 1
+    assert [node for node in back.nodes if not isinstance(node, Entry)] == [again._group]
     assert back.mu == pytest.approx(mu)
 
 
@@ -311,7 +314,7 @@ def test_json_round_trip_and_going_on():
     assert back.relation is Relation.REPLACE
     assert back.entries == ledger.entries
     assert back.remaining_mu == ledger.remaining_mu
-    spend(back, 0.01)
+    spend(back.adopt(), 0.01)
     with pytest.raises(BudgetExceededError):
         spend(back, 1.0)
 
@@ -383,3 +386,114 @@ def test_threads_cannot_overspend():
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(one, range(200))) == 100
     assert ledger.mu <= 1 + 1e-9
+
+
+# -- copies ------------------------------------------------------------------------------------------
+
+
+def unpickled(ledger):
+    return pickle.loads(pickle.dumps(ledger))  # noqa: S301
+
+
+def read_back(ledger):
+    return Ledger.from_json(ledger.to_json())
+
+
+CHARGES = {
+    "gaussian": lambda ledger: spend(ledger, 0.1),
+    "approximate": lambda ledger: ledger.charge_approximate("x", epsilon=0.1),
+    "declared": lambda ledger: ledger.declare("x"),
+    "part": lambda ledger: spend(ledger.parallel(Coins())[0], 0.1),
+    "endless part": lambda ledger: spend(ledger.endless(Coins(), name="parts").part(), 0.1),
+}
+
+
+def some_ledger():
+    ledger = Ledger(Budget.from_epsilon_delta(1.0, 1e-6, epsilon_aside=0.2, delta_aside=1e-7))
+    spend(ledger, 0.05)
+    return ledger
+
+
+@pytest.mark.parametrize("charge", CHARGES.values(), ids=CHARGES)
+@pytest.mark.parametrize("copied", [unpickled, read_back])
+def test_a_copy_is_read_but_not_charged_unless_adopted(copied, charge):
+    """mutant: `is_copy` false for what was pickled or read back."""
+    ledger = some_ledger()
+    there = copied(ledger)
+    assert there.is_copy
+    assert not ledger.is_copy
+    assert (there.mu, there.epsilon(1e-6), str(there)) == (ledger.mu, ledger.epsilon(1e-6), str(ledger))
+    before = there.mu, len(there.entries)
+    with pytest.raises(InvalidInputError, match=r"copy.*\n.*n_jobs=1.*ledger of its own.*adopt"):
+        charge(there)
+    assert (there.mu, len(there.entries)) == before
+    assert there.adopt() is there
+    assert not there.is_copy
+    charge(there)
+    assert any("no other copy" in entry.what for entry in there.entries)
+    assert copied(there).is_copy  # a copy of what was adopted is a copy again
+    charge(ledger)  # nothing happened to the original
+
+
+def test_the_original_has_nothing_to_adopt():
+    ledger = some_ledger()
+    before = ledger.to_json()
+    assert ledger.adopt() is ledger
+    assert ledger.to_json() == before
+
+
+def test_parts_of_a_copied_ledger_are_copies():
+    ledger = some_ledger()
+    part, _ = ledger.parallel(Coins())
+    there = unpickled(part)
+    assert there.is_copy
+    with pytest.raises(InvalidInputError, match="is a copy"):
+        spend(there, 0.1)
+    spend(there.adopt(), 0.1)
+    assert there._root.mu > ledger.mu
+
+
+def test_a_copy_can_still_be_marked_as_not_private():
+    there = unpickled(some_ledger())
+    there.mark_not_private("seeded")
+    assert not there.private
+
+
+@forking
+@pytest.mark.parametrize("charge", CHARGES.values(), ids=CHARGES)
+def test_a_fork_is_a_copy(charge):
+    """mutant: `is_copy` without a look at the process."""
+    ledger = some_ledger()
+    part, _ = ledger.parallel(Coins())
+    assert in_a_fork(lambda: charge(ledger)).startswith("InvalidInputError: this ledger is a copy")
+    assert in_a_fork(lambda: spend(part, 0.01)).startswith("InvalidInputError: this ledger is a copy")
+    assert in_a_fork(lambda: (ledger.is_copy, charge(ledger.adopt()) is not None)) == "(True, True)"
+    charge(ledger)
+
+
+@forking
+def test_a_fork_does_not_wait_for_a_lock_that_nobody_will_open():
+    ledger = some_ledger()
+    with ledger._lock:
+        assert "is a copy" in in_a_fork(lambda: spend(ledger, 0.01))
+        assert in_a_fork(lambda: round(spend(ledger.adopt(), 0.01).mu, 3)) == "0.01"
+
+
+def test_an_open_group_is_opened_once_and_not_copied():
+    """A second one, or a copy, would open parts of its own: their costs would take the maximum, unseen."""
+    ledger = endless_ledger()
+    batches = ledger.endless(Slots(), name="batches")
+    spend(batches.part(), 0.1)
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(InvalidInputError, match=r"not copied or pickled.*\nHint: TrackedStream.save"):
+            copied(batches)
+    with pytest.raises(NotDisjointError, match="open group of batches already"):
+        ledger.endless(Slots(), name="batches")
+
+
+def test_the_guarantee_is_the_budget_and_the_rest_is_spent():
+    ledger = some_ledger()
+    for shown in (repr(ledger), str(ledger), ledger._repr_html_()):
+        assert "mu = 0.05 of 0.1914 and (0, 0) of (0.2, 1e-07) spent, add-remove" in shown
+    assert ledger.budget.epsilon(1e-6) == pytest.approx(1.0)
+    assert ledger.epsilon(1e-6) < 0.5

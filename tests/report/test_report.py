@@ -181,10 +181,11 @@ def test_a_map_of_scores(pca):
     both = DPPCA(2, epsilon=1.0, ledger=ledger).fit(rows())
     scores = both.private_scores(rows(), epsilon=0.5, bins=8, ledger=ledger)
     text = html.unescape(render_report(both, scores=scores))
-    assert f"Private: ε = {ledger.epsilon(1e-6):.4g}" in text
+    assert "Private: ε = 2, δ = 1e-06" in text
+    assert f"So far ε = {ledger.epsilon(1e-6):.4g} of it was spent" in text
     assert "ledger of its own" not in text
     alone = pca.private_scores(rows(), epsilon=0.5, bins=8)
-    assert "ledger of its own, which comes to epsilon = 0.5" in html.unescape(render_report(pca, scores=alone))
+    assert "ledger of its own, whose budget is epsilon = 0.5" in html.unescape(render_report(pca, scores=alone))
 
 
 def test_a_map_per_group(pca):
@@ -202,15 +203,39 @@ def test_reading_of_the_guarantee(pca):
     assert reading.relation.startswith("with or without")
 
 
+@pytest.mark.filterwarnings("ignore:the eigengap is too small")
+def test_the_guarantee_is_the_budget_where_less_was_spent():
+    """After bottom the release is not charged: what was spent depends on the data's luck, the budget does not."""
+    pca = DPPCA(1, algorithm="dp-gauss-2", center=False).fit(np.zeros((50, 3)))
+    assert pca.ledger_.epsilon(1e-6) < 0.6
+    assert read_guarantee(pca.ledger_, 1e-6).epsilon == pytest.approx(1.0)
+    text = html.unescape(render_report(pca))
+    assert "Private: ε = 1, δ = 1e-06" in text
+    assert "private with ε = 1 at" in text
+    assert re.search(r"So far ε = 0\.\d+ of it was spent", text)
+
+
+def test_parameters_changed_since_the_fit_are_not_in_the_report():
+    pca = DPPCA(3, epsilon=1.0).fit(rows())
+    pca.set_params(epsilon=55.0, delta=0.2, algorithm="dp-power", relation="replace", random_state=1)
+    text = html.unescape(render_report(pca))
+    assert "Private: ε = 1, δ = 1e-06, add-remove" in text
+    assert "ε = 1, δ = 1e-06" in text
+    assert "(1, 1e-06)-differentially private under the relation add-remove" in text
+    assert "tracked block iteration" in text
+    assert not any(word in text for word in ("= 55", "= 0.2", "dp-power", "noisy power method", "Read this first"))
+
+
 def test_how_often_odds_go_beyond_is_a_bound_and_a_close_one(pca):
     """The loss of a Gaussian release is normal with mean mu^2/2 and deviation mu."""
     from scipy.stats import norm
 
-    mu = pca.ledger_.mu
+    budget = pca.ledger_.budget
+    mu = budget.mu
     for epsilon in (0.3, 1.0, 2.0):
         exact = norm.sf((epsilon - mu**2 / 2) / mu)
-        assert exact <= probability_above(pca.ledger_, epsilon) <= 4 * exact
-    assert found_at(pca.ledger_, 0.05) == pytest.approx(norm.cdf(norm.ppf(0.05) + mu), rel=1e-3)
+        assert exact <= probability_above(budget, epsilon) <= 4 * exact
+    assert found_at(budget, 0.05) == pytest.approx(norm.cdf(norm.ppf(0.05) + mu), rel=1e-3)
 
 
 # -- in a browser ------------------------------------------------------------------------------------

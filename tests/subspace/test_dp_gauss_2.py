@@ -10,7 +10,7 @@ from eigenveil.mechanisms import SeededBytes, no_noise
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.gaussian import gaussian_mu
-from eigenveil.subspace.bounds import Declared, buy_bounds
+from eigenveil.subspace.bounds import Bounds, Declared, buy_bounds
 from eigenveil.subspace.dp_gauss_2 import (
     Reach,
     _grid,
@@ -89,6 +89,46 @@ def test_half_the_gap_sensitivity_would_be_caught():
     assert gap(X + A, 2) - gap(X, 2) == pytest.approx(1.0)
     assert gap(X + A, 2) - gap(X + np.diag([0.0, 0.0, 1.0]), 2) == pytest.approx(2.0)
     assert gap(X + A, 2) - gap(X - np.diag([0.0, 1.0, 0.0]), 2) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.125])
+@pytest.mark.parametrize(("m", "c"), [(1.0, 1.0), (2.0, 1.0), (2.0, 2.0), (0.5, 3.0)])
+def test_sensitivity_is_taken_at_the_gap_less_what_a_unit_can_close(m, c, rho):
+    """mutant: sensitivity at y instead of y - c, which small gaps alone tell apart."""
+    reach = Reach(gap=1.0, m=m, c=c)
+    closes = c + 2 * rho
+    for y in (-1.0, 0.0, closes / 2, math.nextafter(closes, 0), closes):
+        assert reach.at(y, rho) is None
+    for room in (2.0**-20, 0.01, 0.5, 1.0, 100.0):
+        expected = math.sqrt(2) * (m + 2 * rho) / room
+        assert reach.at(closes + room, rho) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(("relation", "factor"), FACTORS)
+def test_noise_follows_a_gap_just_above_what_is_needed(relation, factor):
+    """mutant: sensitivity at y instead of y - c. End to end, without noise in the test, for y from c/2 to 4 c."""
+    n, R = 6000, 4.0
+    small = R / 64  # what a row adds to the sum
+    lowered = factor * R / TEST[0] * math.log(1 / (2 * TEST[1]))
+    found = []
+    for y in (0.5 * R, 0.9 * R, 1.2 * R, 1.5 * R, 4 * R):
+        first = (n + round((lowered + y) / small)) // 2
+        rows = np.zeros((n, 3))
+        rows[:first, 0] = rows[first:, 1] = math.sqrt(small)
+        units = units_of(rows, relation=relation)
+        bounds = Bounds(radius=R, n_hat=float(n), n_noise=1.0, mu=BUDGET.mu)
+        noisy = _noisy_projector(units, 1, bounds, test=TEST, psd=False)
+        test, *rest = [entry for entry in units.veil.ledger.entries if entry.kind != "declared"]
+        reach = _reach(units, R, psd=False)
+        left = (2 * first - n) * small - test.scale * math.log(1 / (2 * TEST[1])) - reach.c
+        assert (noisy is None) == (y < R)
+        if noisy is not None:
+            (out,) = rest
+            assert out.sensitivity == pytest.approx(math.sqrt(2) * reach.m / left, rel=0.05)
+            assert out.scale == pytest.approx(out.sensitivity / BUDGET.mu, rel=1e-6)
+            found.append(out.sensitivity)
+    assert len(found) == 3
+    assert found[0] > 4 * found[-1] > 0
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

@@ -1,5 +1,8 @@
+import copy
 import json
 import os
+import pickle
+import shutil
 import stat
 
 import numpy as np
@@ -11,6 +14,7 @@ from eigenveil.mechanisms import no_noise
 from eigenveil.privacy import Ledger, Relation
 from eigenveil.subspace.stream_files import RAW_SUFFIX
 from eigenveil.subspace.tracked_stream import PILOT_ROUNDS, TrackedStream, default_batch_size
+from support.forks import forking, in_a_fork
 from support.veils import WatchedVeil, worst_ratio
 
 D, B = 6, 300
@@ -353,8 +357,10 @@ def test_a_batch_charged_but_not_released_is_dropped(rows, tmp_path, monkeypatch
     assert stream.batches == 2
     assert stream.arrivals == 2 * B
     monkeypatch.undo()
+    for suffix in ("", RAW_SUFFIX):  # another machine's copy: nobody can know
+        shutil.copy(tmp_path / f"s{suffix}", tmp_path / f"copy{suffix}")
 
-    back = TrackedStream.load(tmp_path / "s")
+    back = TrackedStream.load(tmp_path / "copy")
     assert back.arrivals == 2 * B
     assert back.batches == 2
     assert back._open.filled == 0
@@ -367,6 +373,28 @@ def test_a_batch_charged_but_not_released_is_dropped(rows, tmp_path, monkeypatch
     # and without a crash of the process the stream itself goes on in the same way
     feed(stream, rows, 50, ids=ids, start=2 * B)
     assert stream.batches == 7
+
+
+@pytest.mark.parametrize("closed", [0, 1])
+def test_a_batch_dropped_on_resume_is_charged_also_if_it_was_the_first(rows, tmp_path, monkeypatch, closed):
+    """mutant: `_drop` without its charge. With a batch closed before, mu is the budget either way."""
+    stream = stream_of(random_state=None)
+    stream.add(rows[: closed * B + 20])
+    stream.save(tmp_path / "s")
+    assert (stream.ledger.mu > 0) == bool(closed)
+
+    def crash(*_args, **_options):
+        raise Crash
+
+    monkeypatch.setattr("eigenveil.subspace.tracked_stream.noisy_count", crash)
+    with pytest.raises(Crash):
+        stream.add(rows[closed * B + 20 : (closed + 1) * B])
+    monkeypatch.undo()
+    back = TrackedStream.load(tmp_path / "s")
+    assert back.batches == closed + 1
+    assert back.ledger.mu == pytest.approx(back.budget.mu, rel=1e-12)
+    assert back.ledger.epsilon(1e-2) == pytest.approx(4.0, rel=1e-6)
+    assert back.ledger.private
 
 
 def test_the_checkpoint_follows_the_stream(rows, tmp_path):
@@ -396,6 +424,90 @@ def test_damaged_or_missing_checkpoints(rows, tmp_path):
     (tmp_path / ("s" + RAW_SUFFIX)).unlink()
     with pytest.raises(InvalidInputError, match="raw data"):
         TrackedStream.load(tmp_path / "s")
+
+
+# -- copies ------------------------------------------------------------------------------------------
+
+
+COPIES = [copy.copy, copy.deepcopy, pickle.dumps]
+
+
+@pytest.mark.parametrize("copied", COPIES)
+@pytest.mark.parametrize("filled", [0, B - 1, B, 2 * B + 7])
+def test_a_stream_is_not_copied(rows, copied, filled):
+    """mutant: a stream may be copied. Its copy, one slot short, released a batch on a ledger that said mu = 0."""
+    stream = stream_of(units="people", random_state=None)
+    stream.add(rows[:filled], units=np.arange(filled))
+    with pytest.raises(InvalidInputError, match=r"raw rows.*\nHint: stream\.save.*TrackedStream\.load"):
+        copied(stream)
+
+
+def test_what_a_stream_is_made_of_is_not_copied(rows, tmp_path):
+    stream = stream_of(units="people", random_state=None)
+    stream.add(rows[:10], units=np.arange(10))
+    stream.save(tmp_path / "s")
+    for part in (stream._open, stream._seen, stream._rounds, stream._checkpoint):
+        for copied in COPIES:
+            with pytest.raises(InvalidInputError, match="not copied or pickled"):
+                copied(part)
+
+
+def test_a_copied_release_reads_and_its_ledger_is_not_charged(rows):
+    stream = stream_of(random_state=None)
+    stream.add(rows)
+    release = pickle.loads(pickle.dumps(stream.release()))  # noqa: S301
+    np.testing.assert_array_equal(release.components, stream.release().components)
+    assert release.ledger.is_copy
+    assert copy.deepcopy(stream.release()).ledger is stream.ledger
+
+
+@forking
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_fork_takes_nothing_in_unless_adopted(rows, tmp_path, kept):
+    stream = stream_of(random_state=None)
+    stream.add(rows[: B - 1])
+    if kept:
+        stream.save(tmp_path / "s")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for refused in (
+        lambda: stream.add(rows[B - 1 : B]),
+        lambda: stream.partial_fit(rows[:1]),
+        lambda: stream.save(tmp_path / "t"),
+    ):
+        assert in_a_fork(refused).startswith("InvalidInputError: this ledger is a copy")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+    def adopted():
+        stream.ledger.adopt()
+        stream.add(rows[B - 1 : B])
+        return stream.batches, stream.ledger.mu == pytest.approx(stream.budget.mu), stream.ledger.private
+
+    assert in_a_fork(adopted) == "(1, True, True)"
+    if not kept:
+        stream.add(rows[B - 1 : B])
+        assert stream.batches == 1
+
+
+def test_one_stream_at_a_time_goes_on_from_a_checkpoint(rows, tmp_path):
+    stream = stream_of(random_state=None)
+    stream.add(rows[: B + 10])
+    stream.save(tmp_path / "s")
+    stream.save(tmp_path / "s")  # again is no harm
+    first = TrackedStream.load(tmp_path / "s")
+    second = TrackedStream.load(tmp_path / "s")
+    text = (tmp_path / "s").read_text()
+    for lost in (stream, first):
+        with pytest.raises(InvalidInputError, match="another stream has taken up"):
+            lost.add(rows)
+        assert lost.batches == 1
+        assert lost.arrivals == 2 * B  # it waits with a full batch, of which nothing was released
+        for path in ("s", "elsewhere"):
+            with pytest.raises(InvalidInputError, match="another stream has taken up"):
+                lost.save(tmp_path / path)
+    assert (tmp_path / "s").read_text() == text
+    second.add(rows[B + 10 :])
+    assert second.batches == 7
+    assert TrackedStream.load(tmp_path / "s").batches == 7
 
 
 # -- drift and errors --------------------------------------------------------------------------------

@@ -77,6 +77,7 @@ def open_ledger(account: Account) -> Iterator[Ledger]:
     """
     with _alone(account.path):
         ledger = planned_ledger(account)
+        ledger._own()  # the file is the account, and nobody else has it open
         refuse_overspending(account.asked, ledger)
         _write(account.path, ledger)
         with ledger.watched(lambda _: _write(account.path, ledger)):

@@ -11,6 +11,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from eigenveil.estimators.settings import as_fitted
 from eigenveil.persistence.score_maps import plain_map
 
 _ATTRIBUTES = (
@@ -28,13 +29,14 @@ def as_plain(model: Any, scores: Any = None) -> dict[str, Any]:
     ledger = model.ledger_
     names = vars(model).get("feature_names_in_")
     bought = model.release_.variances
+    fitted = as_fitted(model)
     plain = {
         "private": ledger.private,
         "not_private_because": list(ledger.reasons),
-        "epsilon": model.epsilon,
-        "delta": model.delta,
+        "epsilon": fitted["epsilon"],
+        "delta": fitted["delta"],
         "relation": ledger.relation.value,
-        "algorithm": model.algorithm,
+        "algorithm": fitted["algorithm"],
         "n_components": model.n_components_,
         "n_features": model.n_features_in_,
         "feature_names": None if names is None else [str(name) for name in names],
@@ -43,7 +45,8 @@ def as_plain(model: Any, scores: Any = None) -> dict[str, Any]:
         "scale": None if model.scale_ is None else np.asarray(model.scale_).tolist(),
         "variance_noise_sd": None if bought is None else bought.noise,
         "score_map": None if scores is None else plain_map(scores),
-        "spent": spent(ledger, model.delta),
+        "budget": whole(ledger, fitted["delta"]),
+        "spent": spent(ledger, fitted["delta"]),
         "ledger": json.loads(ledger.to_json()),
     }
     for name in _ATTRIBUTES:
@@ -52,12 +55,21 @@ def as_plain(model: Any, scores: Any = None) -> dict[str, Any]:
     return plain
 
 
+def whole(ledger: Any, delta: float) -> dict[str, Any]:
+    """What all that is ever charged to a ledger comes to: its guarantee."""
+    return {"mu": ledger.budget.mu, "epsilon": _finite(ledger.budget.epsilon(delta)), "delta": delta}
+
+
+def _finite(epsilon: float) -> float | None:
+    """None where no epsilon is finite at this delta."""
+    return epsilon if math.isfinite(epsilon) else None
+
+
 def spent(ledger: Any, delta: float) -> dict[str, Any]:
-    """What a ledger comes to; epsilon is None where none is finite at this delta."""
-    epsilon = ledger.epsilon(delta)
+    """How much of its budget a ledger has spent."""
     return {
         "mu": ledger.mu,
-        "epsilon": epsilon if math.isfinite(epsilon) else None,
+        "epsilon": _finite(ledger.epsilon(delta)),
         "delta": delta,
         "remaining_mu": ledger.remaining_mu,
         "entries": len(ledger.entries),
@@ -88,17 +100,20 @@ def as_table(model: Any) -> Group:
             "" if ratios is None else f"{ratios[i]:.1%}",
             Text(", ".join(f"{names[j]} {row[j]:+.2f}" for j in largest)),
         )
-    return Group(*(Text(line) for line in _lines(model, plain)), Text(), table)
+    return Group(*(Text(line) for line in _lines(plain)), Text(), table)
 
 
-def _lines(model: Any, plain: dict[str, Any]) -> list[str]:
+def _lines(plain: dict[str, Any]) -> list[str]:
     verdict = "private" if plain["private"] else f"NOT PRIVATE: {'; '.join(plain['not_private_because'])}"
     n_hat = plain["n_samples"]
     units = "" if n_hat is None else f", about {n_hat:.0f} units"
-    total = plain["spent"]["epsilon"]
-    all_ = "no finite epsilon" if total is None else f"epsilon = {total:.4g}"
+    so_far, total = (_said(plain[name]["epsilon"]) for name in ("spent", "budget"))
     return [
-        f"{plain['n_components']} components of {plain['n_features']} columns{units}, by {model.algorithm}",
-        f"{verdict}; epsilon = {model.epsilon:g}, delta = {model.delta:g}, {plain['relation']}",
-        f"ledger: {plain['spent']['entries']} entries, {all_} at that delta in all",
+        f"{plain['n_components']} components of {plain['n_features']} columns{units}, by {plain['algorithm']}",
+        f"{verdict}; the fit cost epsilon = {plain['epsilon']:g}, delta = {plain['delta']:g}, {plain['relation']}",
+        f"ledger: {plain['spent']['entries']} entries, {so_far} of {total} spent, at that delta",
     ]
+
+
+def _said(epsilon: float | None) -> str:
+    return "no finite epsilon" if epsilon is None else f"epsilon = {epsilon:.4g}"

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import html
 import os
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError, PrivacyWarning
 from eigenveil.estimators.absent import FITTED
-from eigenveil.estimators.inputs import open_block, open_operator
+from eigenveil.estimators.inputs import note_columns, open_block, open_operator
 from eigenveil.estimators.model import ReleasedModel
 from eigenveil.estimators.preparing import Preparation
 from eigenveil.estimators.progress import CallbackSupportMixin, Progress, Teller, with_callbacks
 from eigenveil.estimators.released import attributes, noisy_number
-from eigenveil.estimators.repeated_fits import Family, refuse_hidden_spending, warn_of_relatives
-from eigenveil.estimators.settings import Settings, read_settings
+from eigenveil.estimators.repeated_fits import Family, check_search, warn_of_relatives
+from eigenveil.estimators.settings import AS_FITTED, Settings, as_fitted, changed_since, read_settings
 from eigenveil.estimators.streaming import add_to_stream, new_stream
 from eigenveil.estimators.uncertainty import UncertaintyMixin
 from eigenveil.mechanisms.units import Units
@@ -101,7 +101,8 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     -----
     *Formal guarantees.* One `fit` is (epsilon, delta)-DP under `relation`, for everything it sets: all attributes
     with a trailing underscore are releases, follow from releases, or are declared public. Mean and scales are paid
-    from the same (epsilon, delta). All calls of `partial_fit` together are (epsilon, delta)-DP under empty slots.
+    from the same (epsilon, delta). `set_params` after a fit changes nothing of it: repr, saved files and reports
+    tell what the fit has cost. All calls of `partial_fit` together are (epsilon, delta)-DP under empty slots.
 
     *Not covered:* what is fitted to the same rows before it (a StandardScaler, an imputer, feature selection), and
     what `transform` returns for the rows it was fitted to, which is a function of single rows.
@@ -114,11 +115,13 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     n_components = d, d = 1         as any
     n_components > d                refused before anything is drawn
     units given as matrices         center=False and scale=None only
-    a search, a cross-validation    refused unless a ledger is shared
+    a search, a cross-validation    refused unless a ledger is shared; scores and choice are not covered: it warns
+    a ledger in another process     a copy, which is not charged: use n_jobs=1, threads, or a ledger each
     ==============================  ==================================================================
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(20_000, 6)) * [5, 3, 1, 1, 1, 1] + 10
     >>> pca = DPPCA(n_components=2, epsilon=1.0, delta=1e-6).fit(X)
@@ -184,12 +187,13 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
             Itself.
         """
         settings = read_settings(self)
-        refuse_hidden_spending(settings.ledger, seeded=settings.random_state is not None)
+        check_search(settings.ledger, seeded=settings.random_state is not None)
         operator = open_operator(self, X, units)
         check_k(settings.k, operator.d)
         preparation = _preparation(settings, operator)
         self._count_in_family(settings)
         self._forget()
+        self._note_parameters()
         teller = Teller(settings.callback, self)
         with teller.task():
             release = _run(settings, operator, preparation, teller)
@@ -218,15 +222,18 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
             Itself. Before the first batch closes it is not fitted.
         """
         settings = read_settings(self, stream=True)
-        refuse_hidden_spending(None, seeded=settings.random_state is not None)
+        check_search(None, seeded=settings.random_state is not None)
         stream = vars(self).get("_stream")
-        X = open_block(self, X, units, first=stream is None)
+        if stream is not None:
+            self._refuse_another_stream()
+        X = open_block(self, X, units, first=stream is None or stream._schema is None)
         if stream is None:
             check_k(settings.k, self.n_features_in_)
             self._count_in_family(settings)
             _warn_of_a_fresh_start(again="components_" in vars(self))
             stream = new_stream(settings, people=units is not None)
             self._forget()
+            self._note_parameters()
         mean, scale = settings.declared_mean(self.n_features_in_), settings.declared_scale(self.n_features_in_)
         with Teller(settings.callback).watching(stream.ledger, stream.budget.mu):
             add_to_stream(stream, X, units, mean=mean, scale=scale)
@@ -252,11 +259,12 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         if (options["k"], options["epsilon"], options["delta"]) != (settings.k, settings.epsilon, settings.delta):
             raise InvalidInputError("the checkpoint is of a stream with another n_components, epsilon or delta.")
         self._forget()
+        self._note_parameters()
         self._stream = stream
+        for name in ("_unit_column", "n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
         if stream._schema is not None:
-            self.n_features_in_ = stream._schema[0]
-            if stream._schema[1] is not None:
-                self.feature_names_in_ = np.asarray(stream._schema[1], dtype=object)
+            note_columns(self, *stream._schema)
         self._take_from_stream(settings)
         return self
 
@@ -289,8 +297,30 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         plain: str = super().__repr__(N_CHAR_MAX)
         if "ledger_" not in vars(self):
             return plain
-        verdict = "" if self.ledger_.private else f"NOT PRIVATE: {'; '.join(self.ledger_.reasons)}; "
-        return f"{plain}  # {verdict}{_COVERS}"
+        return f"{plain}  # {self._guarantee()}; {_COVERS}"
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        plain: Callable[[], str] = super()._repr_html_
+        return lambda: plain() + self._told_in_html()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._told_in_html()
+        return bundle
+
+    def _told_in_html(self) -> str:
+        return f"<p>{html.escape(self._guarantee())}</p>" if "ledger_" in vars(self) else ""
+
+    def _guarantee(self) -> str:
+        """What the fit has cost, by its own parameters and its ledger, whatever the parameters are now."""
+        fitted, changed = as_fitted(self), changed_since(self)
+        since = f" ({', '.join(changed)} changed since)" if changed else ""
+        if not self.ledger_.private:
+            return f"NOT PRIVATE: {'; '.join(self.ledger_.reasons)}{since}"
+        cost = f"epsilon = {fitted['epsilon']:g}, delta = {fitted['delta']:g}, {self.ledger_.relation.value}"
+        return f"the fit cost {cost}{since}"
 
     # -- inside ----------------------------------------------------------------------------------
 
@@ -304,8 +334,20 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
 
     def _forget(self) -> None:
         """Everything of an earlier fit but the schema of the data at hand."""
-        for name in [*(FITTED - {"feature_names_in_"}), "_stream"]:
+        for name in [*(FITTED - {"feature_names_in_"}), "_stream", "_fitted_with"]:
             self.__dict__.pop(name, None)
+
+    def _note_parameters(self) -> None:
+        self._fitted_with = {name: getattr(self, name) for name in AS_FITTED}
+
+    def _refuse_another_stream(self) -> None:
+        """A stream has its budget from its beginning on; parameters of now would not be those of its ledger."""
+        changed = changed_since(self)
+        if changed:
+            raise InvalidInputError(
+                f"the stream was begun with another {', '.join(changed)}; what it costs is fixed from there on.",
+                hint="Set it back to go on with this stream, or begin another one with a new DPPCA.",
+            )
 
     def _take(self, release: Release, preparation: Preparation) -> None:
         scale, mean = preparation.scale, preparation.mean

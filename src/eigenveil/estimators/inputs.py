@@ -27,7 +27,8 @@ def open_operator(estimator: Any, X: Any, units: Any) -> Operator:
         if units is not None:
             raise InvalidInputError("units cannot be given with what `eigenveil.samples` made: it has its units.")
         source = getattr(X, "source", None)
-        _note(estimator, X.d, None if source is None else source.columns)
+        estimator._unit_column = None
+        note_columns(estimator, X.d, None if source is None else source.columns)
         return as_operator(X)
     source = _opened(estimator, X, units)
     return RowsOperator(source) if units is None else PeopleOperator(source)
@@ -35,11 +36,13 @@ def open_operator(estimator: Any, X: Any, units: Any) -> Operator:
 
 def open_block(estimator: Any, X: Any, units: Any, *, first: bool) -> Any:
     """Rows of `partial_fit`, as a stream takes them, after scikit-learn's checks where they apply."""
+    if first:
+        estimator._unit_column = units if isinstance(units, str) else None
     if _is_array(X) or _is_frame(X):
         return _checked(estimator, X, units, reset=first)
     if first:
         source = open_source(X, units=units)
-        _note(estimator, source.n_columns, source.columns)
+        note_columns(estimator, source.n_columns, source.columns)
     return X
 
 
@@ -77,7 +80,7 @@ def _opened(estimator: Any, X: Any, units: Any) -> Source:
         X = _checked(estimator, X, units, reset=True)
         return open_source(X, units=units)
     source = open_source(X, units=units)
-    _note(estimator, source.n_columns, source.columns)
+    note_columns(estimator, source.n_columns, source.columns)
     if not source.rereadable:
         raise InvalidInputError(
             f"a {type(X).__name__} can be read only once, and fit goes over the data several times.",
@@ -128,7 +131,8 @@ def _matrix_of(X: Any) -> Any:
     return attempt(lambda: np.asarray(X), failure, ValueError)
 
 
-def _note(estimator: Any, width: int, names: tuple[str, ...] | None) -> None:
+def note_columns(estimator: Any, width: int, names: tuple[str, ...] | None) -> None:
+    """Number and names of the columns, on the estimator; names of an earlier fit are forgotten."""
     estimator.n_features_in_ = width
     if names is not None:
         estimator.feature_names_in_ = np.asarray(names, dtype=object)

@@ -18,10 +18,12 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.absent import FITTED, REASONS, why_absent
 from eigenveil.estimators.inputs import rows_to_transform
 from eigenveil.estimators.released import covariance, log_likelihood
+from eigenveil.estimators.repeated_fits import warn_if_it_chooses
 from eigenveil.estimators.rescaling import dense
 from eigenveil.estimators.score_files import warn_once_of_scores, write_scores
 from eigenveil.estimators.score_picture import ScoreHistogram
 from eigenveil.estimators.scores import Ask, release_scores
+from eigenveil.estimators.settings import made_by
 from eigenveil.privacy import Ledger, Relation
 
 
@@ -224,6 +226,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
         """Average log-likelihood of the finite rows of X."""
         each = self.score_samples(X)
+        warn_if_it_chooses(self.ledger_)
         good = np.isfinite(each)
         return float(np.mean(each[good])) if np.any(good) else float("nan")
 
@@ -263,5 +266,5 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             waiting = "no batch of the stream has closed yet" if "_stream" in vars(self) else "call fit first"
             raise NotFittedError(f"This DPPCA instance is not fitted yet, so it has no {name}: {waiting}.")
         if name in REASONS:
-            raise AttributeError(why_absent(name, self.algorithm if "_stream" not in vars(self) else "a stream"))
+            raise AttributeError(why_absent(name, made_by(self)))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

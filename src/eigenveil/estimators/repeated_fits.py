@@ -9,8 +9,10 @@ nothing would show the sum. So:
   it, and counting clones would also refuse a ColumnTransformer that is fitted twice.
 - Other meta-estimators (bagging, one-vs-rest) fit clones of one estimator. The second member of such a family
   that is fitted without a shared ledger warns: whether its rows are the same people's cannot be known.
-- A ledger that was pickled on its way to another process is a copy. In a search it is refused, since the
-  copies could not keep one cap between them.
+- A ledger that was pickled on its way to another process is a copy, which refuses to be charged, in a search and
+  anywhere else (`Ledger.refuse_copy`).
+- A search that is let through chooses by scores of rows, which have no noise: the ledger covers the fits and not
+  the choice. A fit or a `score` inside a search warns of it.
 
 Seeded fits have no guarantee to protect and are let through.
 """
@@ -55,8 +57,8 @@ def in_search() -> bool:
     return False
 
 
-def refuse_hidden_spending(ledger: Ledger | None, *, seeded: bool) -> None:
-    """Refuse a fit inside a search that no shared ledger holds together."""
+def check_search(ledger: Ledger | None, *, seeded: bool) -> None:
+    """Refuse a fit inside a search that no shared ledger holds together; warn of what a ledger does not cover."""
     if seeded or not in_search():
         return
     if ledger is None:
@@ -66,12 +68,25 @@ def refuse_hidden_spending(ledger: Ledger | None, *, seeded: bool) -> None:
             hint="Pass ledger=Ledger(Budget.from_epsilon_delta(...)), whose total is a hard cap on all fits "
             "together; or fit once, outside of the search.",
         )
-    if ledger.is_copy:
-        raise InvalidInputError(
-            "the shared ledger was copied to another process, where it cannot keep one cap for all fits; nothing "
-            "was drawn.",
-            hint="Search with n_jobs=1, or with threads: joblib.parallel_config(backend='threading').",
-        )
+    ledger.refuse_copy()
+    _warn_of_the_choice()
+
+
+def warn_if_it_chooses(ledger: Ledger) -> None:
+    """Warn where a private model is scored inside a search."""
+    if ledger.private and in_search():
+        _warn_of_the_choice()
+
+
+def _warn_of_the_choice() -> None:
+    """Always from this line, so that a search of many fits shows it once."""
+    warnings.warn(
+        "the ledger covers the fits of this search or cross-validation, not its scores: these come from rows "
+        "without noise, and so does what is chosen by them (best_params_, cv_results_). Score on rows that need "
+        "no protection, or do not publish scores and choice.",
+        PrivacyWarning,
+        stacklevel=1,
+    )
 
 
 def warn_of_relatives(family: Family) -> None:

@@ -15,6 +15,9 @@ from eigenveil.estimators.progress import Progress
 from eigenveil.estimators.rescaling import check_bounds, check_mean, check_scale
 from eigenveil.privacy import Budget, Ledger, Relation
 
+AS_FITTED = ("n_components", "epsilon", "delta", "algorithm", "relation", "random_state")
+"""Parameters that a fitted model shows as they were in the fit, whatever `set_params` has done since."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Settings:
@@ -101,6 +104,25 @@ def read_settings(estimator: Any, *, stream: bool = False) -> Settings:
     _check_whiten(estimator.whiten, settings)
     (_check_stream if stream else _check_batch)(settings)
     return settings
+
+
+def as_fitted(estimator: Any) -> dict[str, Any]:
+    """The parameters in `AS_FITTED` as they were in the fit that made the attributes of this model.
+
+    What a model tells of its guarantee comes from here and from its ledger.
+    """
+    found: dict[str, Any] = vars(estimator)["_fitted_with"]
+    return found
+
+
+def made_by(estimator: Any) -> str:
+    """What has made the release of a fitted model."""
+    return "a stream" if "_stream" in vars(estimator) else str(as_fitted(estimator)["algorithm"])
+
+
+def changed_since(estimator: Any) -> list[str]:
+    """Names of the parameters in `AS_FITTED` that are others by now."""
+    return [name for name, value in as_fitted(estimator).items() if getattr(estimator, name) != value]
 
 
 def _number_of_components(k: Any) -> int:

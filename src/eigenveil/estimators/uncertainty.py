@@ -7,6 +7,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from eigenveil.engines.population import FloatArray
+from eigenveil.estimators.settings import made_by
 from eigenveil.subspace import Release
 from eigenveil.subspace.uncertainty import VarianceErrors, check_level, component_angles, variance_errors
 
@@ -119,7 +120,7 @@ class UncertaintyMixin:
         check_is_fitted(self)
         if self.release_.variances is None or "followed" not in self.release_.diagnostics:
             raise AttributeError(
-                f"DPPCA has no component_angles: {self._who()} does not tell how noisy its directions are.\n"
+                f"DPPCA has no component_angles: {made_by(self)} does not tell how noisy its directions are.\n"
                 "Hint: algorithm='tracked' does, with fit."
             )
         return np.degrees(component_angles(self.release_, level=level))
@@ -129,10 +130,7 @@ class UncertaintyMixin:
         check_is_fitted(self)
         if self.release_.variances is None:
             raise AttributeError(
-                f"DPPCA has no {name}: {self._who()} has bought no variances of known noise.\n"
+                f"DPPCA has no {name}: {made_by(self)} has bought no variances of known noise.\n"
                 "Hint: algorithm='tracked' buys them, with fit."
             )
         return variance_errors(self.release_.variances)
-
-    def _who(self) -> str:
-        return "a stream" if "_stream" in vars(self) else self.algorithm

@@ -15,6 +15,7 @@ from eigenveil.mechanisms.exact_noise import gaussian_integers, laplace_integers
 from eigenveil.privacy.gaussian import check_epsilon, check_mu
 from eigenveil.privacy.ledger import Ledger
 from eigenveil.privacy.relation import Relation
+from eigenveil.privacy.uncopied import Uncopied
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -122,7 +123,7 @@ class Veil:
         return grant
 
 
-class Grant:
+class Grant(Uncopied):
     """The right to draw, already paid for: a noise scale, a grid, and how many values may be drawn.
 
     Formal guarantees
@@ -131,7 +132,13 @@ class Grant:
     below the scale that was paid for. As shown in `exact_noise`, that is rounding applied to the ideal
     mechanism on the reals. Turning the integer sum into float64 is post-processing, and so is
     everything after it.
+
+    Every draw takes fresh bytes, and no more values are drawn than were paid for: a grant is not copied, and one
+    that a fork carried into another process draws nothing there.
     """
+
+    _uncopied = "a grant", "its copy could draw again what was paid for once"
+    _instead = "Ask the veil for another one."
 
     def __init__(self, veil: Veil, noise: IntegerNoise, scale: Fraction, exponent: int, draws: int | None) -> None:
         self._veil = veil
@@ -160,6 +167,7 @@ class Grant:
 
     def release(self, steps: IntArray, *, weight: float = 1.0) -> FloatArray:
         """Add noise of `weight` times the scale to integers in grid steps; returns numbers."""
+        self._veil.ledger.refuse_copy()
         if self._left is not None:
             if steps.size > self._left:
                 raise InvalidInputError(

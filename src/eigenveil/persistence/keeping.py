@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators import DPPCA
+from eigenveil.estimators.settings import as_fitted
 from eigenveil.persistence.checks import KEPT, check_attributes, check_parameters
 from eigenveil.persistence.folders import read_folder, write_folder
 from eigenveil.persistence.ledgers import pack_ledger, unpack_ledger
@@ -44,7 +45,8 @@ def save(model: DPPCA, path: str | os.PathLike[str]) -> None:
     says so in the file, and when it is loaded.
 
     It is written under another name, brought to the disk and then moved into place: a crash leaves the old model
-    or the new one. `engine` and `callback` are not kept.
+    or the new one. `engine` and `callback` are not kept. Parameters that say what the fit has cost are those of
+    the fit, also where `set_params` has changed them since.
 
     Examples
     --------
@@ -88,7 +90,8 @@ def load(path: str | os.PathLike[str]) -> DPPCA:
     Returns
     -------
     DPPCA
-        Its ledger says of itself that it `is_copy`.
+        Its ledger is a copy, which is read but not charged unless ``ledger_.adopt()`` declares that the original
+        is not charged any more.
 
     Raises
     ------
@@ -107,6 +110,7 @@ def load(path: str | os.PathLike[str]) -> DPPCA:
     attributes = _unpacked_attributes(content["attributes"], arrays, release, ledger)
     model = DPPCA(**_unpacked_parameters(content["parameters"], arrays, ledger))
     model.__dict__.update(attributes)
+    model._note_parameters()
     return model
 
 
@@ -114,7 +118,7 @@ def load(path: str | os.PathLike[str]) -> DPPCA:
 
 
 def _parameters(model: DPPCA, packer: Packer) -> dict[str, Any]:
-    given = {**model.get_params(deep=False), **NOT_KEPT}
+    given = {**model.get_params(deep=False), **as_fitted(model), **NOT_KEPT}
     ledger = given.pop("ledger")
     packed = {name: packer.pack(value, at=f"parameters.{name}") for name, value in given.items()}
     if ledger is None:

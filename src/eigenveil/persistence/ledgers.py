@@ -38,7 +38,7 @@ def pack_ledger(ledger: Ledger) -> Any:
 
 
 def unpack_ledger(plain: Any) -> Ledger:
-    """The ledger; it says of itself that it is a copy, since the one that was saved may still be charged.
+    """The ledger; it is a copy, since the one that was saved may still be charged.
 
     Examples
     --------
@@ -62,7 +62,6 @@ def unpack_ledger(plain: Any) -> Ledger:
         ledger = None
     if ledger is None or ledger.private is not plain["private"]:
         raise DamagedFileError("the ledger of the model does not add up.")
-    ledger._copied = True
     return ledger
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,8 +17,12 @@ from eigenveil.privacy.budget import Budget, delta_of, epsilon_of
 from eigenveil.privacy.entries import Cost, Entry, Parallel, Partition, folded
 from eigenveil.privacy.gaussian import check_mu
 from eigenveil.privacy.relation import Relation
+from eigenveil.privacy.uncopied import Uncopied
 
 _SCHEMA = 1
+_NOBODY = 0
+"""No process has this number: the owner of a copy."""
+_ADOPTED = "no other copy of this ledger is charged from here on"
 _SLACK = 1 + 1e-10
 """Shares of the whole may add up to it but for last bits; `Budget` keeps ten times this in hand."""
 
@@ -34,18 +39,24 @@ class Ledger:
 
     Formal guarantees
     -----------------
-    A charge that does not fit raises `BudgetExceededError` before anything is written, and thus before
-    anything is drawn. Costs add up in sequence (mu^2 for Gaussian entries, epsilon and delta for the
-    others) and take the maximum over parallel parts. What the totals imply, also with shares chosen
-    as the run goes, is proven in `Budget`.
+    *The guarantee is the budget.* Everything that is ever charged, with shares chosen as the run goes, is
+    (`budget.epsilon(delta)`, delta)-DP for every delta: a privacy filter, proven in `Budget`. A charge that does
+    not fit raises `BudgetExceededError` before anything is written, and thus before anything is drawn. Costs add
+    up in sequence (mu^2 for Gaussian entries, epsilon and delta for the others) and take the maximum over parallel
+    parts.
+
+    *What was spent* (`mu`, `epsilon`, `delta`) is bookkeeping: how far the budget is used up. Where it depends on
+    releases it is no guarantee of its own, since a filter promises its fixed total and not its running sum.
 
     *Copies.* Two copies of an account would each let the whole total pass, so `copy`, `deepcopy` and `clone` of
-    scikit-learn return the ledger itself. A pickled one keeps its entries, and says of itself that it `is_copy`:
-    charge it only if the original is not charged any more.
+    scikit-learn return the ledger itself. A ledger that was pickled, read from JSON, or carried into another
+    process by a fork is a copy (`is_copy`): it can be read, and every charge is refused, until `adopt` declares
+    that no other copy is charged any more.
 
     Examples
     --------
-    >>> ledger = Ledger(Budget.from_epsilon_delta(1.0, 1e-6), relation="add-remove")
+    >>> budget = Budget.from_epsilon_delta(1.0, 1e-6)
+    >>> ledger = Ledger(budget, relation="add-remove")
     >>> entry = ledger.charge_gaussian("count", mu=0.1, sensitivity=1.0, scale=10.0)
     >>> round(ledger.mu, 6), ledger.private
     (0.1, True)
@@ -54,6 +65,8 @@ class Ledger:
     ...
     eigenveil.errors.BudgetExceededError: "far too much" asks for mu = 3, but 0.214544 of 0.236704 is left.
     Hint: Nothing was drawn. Ask for less, release fewer things, or start with a larger budget.
+    >>> round(budget.epsilon(1e-6), 6), round(ledger.epsilon(1e-6), 1)  # the guarantee; what was spent so far
+    (1.0, 0.4)
     """
 
     def __init__(self, budget: Budget, *, relation: Relation | str = Relation.ADD_REMOVE) -> None:
@@ -66,9 +79,9 @@ class Ledger:
         self._group: Parallel | None = None
         self._index = 0
         self._finished = False
-        self._copied = False
-        self._lock = threading.RLock()
         self._watchers: list[Callable[[Entry], None]] = []
+        self._endless: list[Parallel] = []
+        self._own()
 
     # -- spending --------------------------------------------------------------------------------
 
@@ -145,6 +158,7 @@ class Ledger:
         The group costs what its dearest part costs. Raises `NotDisjointError` where a unit that is
         removed (or replaced, as the relation says) could move others, or itself, to another part.
         """
+        self.refuse_copy()
         self._refuse_unstable(partition)
         group = Parallel(how=partition.assert_disjoint(), parts=tuple([] for _ in range(partition.parts)))
         group.costs = [Cost()] * partition.parts
@@ -155,9 +169,10 @@ class Ledger:
     def endless(self, partition: Partition, *, name: str) -> Endless:
         """Parallel parts of which there may come ever more, one open at a time; finished ones fold into one line.
 
-        On a ledger read back from JSON it goes on with the group it finds there. `name` says what the parts are
-        called, in the plural.
+        On a ledger read back from JSON it goes on with the group it finds there. A group is opened once: the parts
+        of two streams are not parallel to each other. `name` says what the parts are called, in the plural.
         """
+        self.refuse_copy()
         self._refuse_unstable(partition)
         how = partition.assert_disjoint()
         with self._root._lock:
@@ -166,6 +181,12 @@ class Ledger:
             if group is None:
                 group = Parallel(how, ([], []), [Cost(), Cost()], finished=0)
                 self._nodes.append(group)
+            elif any(group is other for other in self._endless):
+                raise NotDisjointError(
+                    f"this ledger has an open group of {name} already, and one unit can be in both.",
+                    hint="Give every stream a ledger of its own.",
+                )
+            self._endless.append(group)
         return Endless(self, group, name)
 
     @contextmanager
@@ -181,7 +202,7 @@ class Ledger:
 
     @property
     def mu(self) -> float:
-        """The Gaussian part: everything Gaussian together is mu-GDP."""
+        """What was spent of `budget.mu`: sqrt(sum of mu_j^2) over the Gaussian entries."""
         return math.sqrt(self._cost.mu_squared)
 
     @property
@@ -199,11 +220,11 @@ class Ledger:
         )
 
     def delta(self, epsilon: float) -> float:
-        """The delta at which everything so far is (epsilon, delta)-DP."""
+        """What was spent so far, as the delta at this epsilon. The guarantee is ``budget.delta(epsilon)``."""
         return delta_of(self.mu, self._cost.epsilon, self._cost.delta, epsilon)
 
     def epsilon(self, delta: float) -> float:
-        """The epsilon at which everything so far is (epsilon, delta)-DP."""
+        """What was spent so far, as the epsilon at this delta. The guarantee is ``budget.epsilon(delta)``."""
         return epsilon_of(self.mu, self._cost.epsilon, self._cost.delta, delta)
 
     @property
@@ -230,8 +251,40 @@ class Ledger:
 
     @property
     def is_copy(self) -> bool:
-        """Whether it was read back from a pickle, so that another ledger of the same account may be open."""
-        return self._copied
+        """Whether another ledger of the same account may be charged elsewhere, so that this one is not."""
+        root = self._root
+        return root._owner != os.getpid()
+
+    def adopt(self) -> Self:
+        """Declare that from now on this copy alone is charged: neither the original nor another copy of it is.
+
+        It can then be charged here. The ledger says that this was declared, since its guarantee rests on it.
+        Where nothing was copied, nothing changes.
+
+        Examples
+        --------
+        >>> import pickle
+        >>> ledger = Ledger(Budget.from_mu(1.0))
+        >>> there = pickle.loads(pickle.dumps(ledger))
+        >>> there.is_copy, there.adopt().is_copy, [entry.what for entry in there.entries]
+        (True, False, ['no other copy of this ledger is charged from here on'])
+        """
+        root = self._root
+        if root.is_copy:
+            root._own()
+            root.declare(_ADOPTED, note="declared by the caller")
+        return self
+
+    def refuse_copy(self) -> None:
+        """Raise unless this is the account itself: what every charge and every draw begins with."""
+        if self.is_copy:
+            raise InvalidInputError(
+                "this ledger is a copy (it was pickled, read back, or carried into another process), and charging "
+                "it would spend what the original does not show; nothing was drawn.",
+                hint="With n_jobs, use n_jobs=1 or threads (joblib.parallel_config(backend='threading')); or give "
+                "every fit a ledger of its own and add up their costs. If neither the original nor another copy "
+                "is charged any more, ledger.adopt() makes this one the account.",
+            )
 
     def __sklearn_clone__(self) -> Self:
         return self
@@ -243,10 +296,11 @@ class Ledger:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_watchers")}
+        here = ("_lock", "_owner", "_watchers", "_endless")
+        return {name: value for name, value in vars(self).items() if name not in here}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _copied=True, _lock=threading.RLock(), _watchers=[])
+        vars(self).update(state, _owner=_NOBODY, _lock=threading.RLock(), _watchers=[], _endless=[])
 
     # -- showing and keeping ---------------------------------------------------------------------
 
@@ -292,7 +346,7 @@ class Ledger:
 
     @classmethod
     def from_json(cls, text: str) -> Ledger:
-        """The ledger that `to_json` wrote, ready to be charged further."""
+        """A copy of the ledger that `to_json` wrote; `adopt` makes it the account."""
         try:
             plain = json.loads(text)
             if plain["schema"] != _SCHEMA:
@@ -311,6 +365,7 @@ class Ledger:
             ) from error
         if not ledger._fits(ledger._cost):
             raise InvalidInputError("the entries of this ledger come to more than its own budget.")
+        ledger._owner = _NOBODY
         return ledger
 
     # -- inside ----------------------------------------------------------------------------------
@@ -318,6 +373,11 @@ class Ledger:
     @property
     def _root(self) -> Ledger:
         return self if self._parent is None else self._parent._root
+
+    def _own(self) -> None:
+        """Make this the account, of this process; a lock that came through a fork may be held by nobody."""
+        self._owner = os.getpid()
+        self._lock = threading.RLock()
 
     def _refuse_unstable(self, partition: Partition) -> None:
         if self.relation.part_must_survive not in partition.stable_under:
@@ -335,6 +395,7 @@ class Ledger:
         return child
 
     def _append(self, entry: Entry) -> Entry:
+        self.refuse_copy()
         with self._root._lock:
             if self._finished:
                 raise InvalidInputError(
@@ -392,11 +453,12 @@ class Ledger:
             yield from node.walk()
 
     def _verdict(self) -> str:
-        guarantee = f"mu = {self.mu:.4g}"
-        if self._cost.epsilon or self._cost.delta:
-            guarantee += f" plus ({self._cost.epsilon:.4g}, {self._cost.delta:.4g})"
-        guarantee += f" spent, {self.relation.value}"
-        return guarantee if self.private else f"NOT PRIVATE: {'; '.join(self.reasons)} ({guarantee})"
+        spent = f"mu = {self.mu:.4g} of {self.budget.mu:.4g}"
+        if self.budget.epsilon_aside or self.budget.delta_aside:
+            spent += f" and ({self._cost.epsilon:.4g}, {self._cost.delta:.4g})"
+            spent += f" of ({self.budget.epsilon_aside:.4g}, {self.budget.delta_aside:.4g})"
+        spent += f" spent, {self.relation.value}"
+        return spent if self.private else f"NOT PRIVATE: {'; '.join(self.reasons)} ({spent})"
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for depth, entry in self._walk():
@@ -416,7 +478,7 @@ class Ledger:
             )
 
 
-class Endless:
+class Endless(Uncopied):
     """A group of parallel parts without end; `Ledger.endless` makes it.
 
     Formal guarantees
@@ -425,6 +487,9 @@ class Endless:
     it is finished, and a finished part only matters by its cost, so one line with the dearest one's cost stands
     for all of them.
     """
+
+    _uncopied = "an open group of parallel parts", "a copy would open parts that the ledger does not see"
+    _instead = "TrackedStream.save writes a checkpoint, and TrackedStream.load goes on with it."
 
     def __init__(self, ledger: Ledger, group: Parallel, name: str) -> None:
         self._ledger, self._group, self._name = ledger, group, name

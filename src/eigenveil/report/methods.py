@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from eigenveil.estimators.settings import as_fitted
+
 PAPER = (
     "J. Düngler and A. Sanyal. An Iterative Algorithm for Differentially Private k-PCA with Adaptive Noise. "
     "arXiv:2508.10879, 2025."
@@ -37,9 +39,10 @@ _SOURCES = {"dp-gauss-1": [_ANALYZE_GAUSS], "dp-gauss-2": [_ANALYZE_GAUSS], "dp-
 
 def methods_of(model: Any, version: str) -> tuple[str, list[str]]:
     """A paragraph for a paper, and its references."""
-    how = _WORDS.get(model.algorithm, model.algorithm)
+    fitted = as_fitted(model)
+    how = _WORDS.get(fitted["algorithm"], fitted["algorithm"])
     ledger = model.ledger_
-    references = [*_SOURCES.get(model.algorithm, []), PAPER, _GDP, _FILTER]
+    references = [*_SOURCES.get(fitted["algorithm"], []), PAPER, _GDP, _FILTER]
     text = (
         f"The first {model.n_components_} principal components of {model.n_features_in_} columns were "
         f"estimated with eigenveil {version} by {how}. {_before(model)} "
@@ -47,10 +50,10 @@ def methods_of(model: Any, version: str) -> tuple[str, list[str]]:
     if not ledger.private:
         return text + "The run was not private, so no guarantee applies to it.", references
     text += (
-        f"The estimates are ({model.epsilon:g}, {model.delta:g})-differentially private under the relation "
-        f"{ledger.relation.value}. Noise was drawn from the operating system's generator by an exact sampler on a "
-        "grid fixed in advance, and all releases were composed in a ledger of Gaussian differential privacy that "
-        "is written before noise is drawn."
+        f"The estimates are ({fitted['epsilon']:g}, {fitted['delta']:g})-differentially private under the "
+        f"relation {ledger.relation.value}. Noise was drawn from the operating system's generator by an exact "
+        "sampler on a grid fixed in advance, and all releases were composed in a ledger of Gaussian differential "
+        "privacy that is written before noise is drawn."
     )
     return text, references
 

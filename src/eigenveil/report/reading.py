@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from eigenveil.privacy import Ledger, Relation
+from eigenveil.privacy import Budget, Ledger, Relation
 
 ALARM = 0.05
 """The share of people outside the data whom an attacker is willing to accuse falsely, for the example."""
@@ -27,7 +26,7 @@ class Reading:
     Parameters
     ----------
     epsilon, delta : float
-        Of everything in the ledger.
+        Of everything that is ever charged to the ledger: its budget.
     odds, chance : float
         What odds of 1 : 1, a chance of one half, can become.
     rare : float
@@ -48,19 +47,18 @@ class Reading:
 
 
 def read_guarantee(ledger: Ledger, delta: float) -> Reading | None:
-    """The reading of everything in the ledger; None where it comes to no finite epsilon at this delta.
+    """The reading of a ledger's budget; None where it comes to no finite epsilon at this delta.
+
+    The budget is what a privacy filter guarantees; what was spent so far is smaller, and no guarantee of its own.
 
     Examples
     --------
     >>> from eigenveil.privacy import Budget
-    >>> ledger = Ledger(Budget.from_epsilon_delta(1.0, 1e-6))
-    >>> mu = ledger.budget.mu
-    >>> entry = ledger.charge_gaussian("all", mu=mu, sensitivity=1.0, scale=1 / mu)
-    >>> reading = read_guarantee(ledger, 1e-6)
+    >>> reading = read_guarantee(Ledger(Budget.from_epsilon_delta(1.0, 1e-6)), 1e-6)
     >>> round(reading.odds, 2), round(reading.chance, 2), f"{reading.rare:.0e}", round(reading.hits, 3)
     (2.72, 0.73, '5e-05', 0.08)
     """
-    epsilon = ledger.epsilon(delta)
+    epsilon = ledger.budget.epsilon(delta)
     if not math.isfinite(epsilon):
         return None
     return Reading(
@@ -68,13 +66,13 @@ def read_guarantee(ledger: Ledger, delta: float) -> Reading | None:
         delta=delta,
         odds=_exp(epsilon),
         chance=1 / (1 + math.exp(-epsilon)),
-        rare=probability_above(ledger, epsilon),
-        hits=found_at(ledger, ALARM),
+        rare=probability_above(ledger.budget, epsilon),
+        hits=found_at(ledger.budget, ALARM),
         relation=_RELATIONS[ledger.relation],
     )
 
 
-def probability_above(ledger: Any, epsilon: float) -> float:
+def probability_above(budget: Budget, epsilon: float) -> float:
     """A bound on how often the odds change by more than exp(epsilon).
 
     It is not delta: for every e below epsilon, delta(e) is at least (1 - exp(e - epsilon)) times that probability,
@@ -83,13 +81,13 @@ def probability_above(ledger: Any, epsilon: float) -> float:
     if not epsilon > 0:
         return 1.0
     grid = epsilon * np.linspace(0.0, 0.998, 500)
-    return float(min(1.0, *(ledger.delta(e) / -math.expm1(e - epsilon) for e in map(float, grid))))
+    return float(min(1.0, *(budget.delta(e) / -math.expm1(e - epsilon) for e in map(float, grid))))
 
 
-def found_at(ledger: Any, alarm: float) -> float:
+def found_at(budget: Budget, alarm: float) -> float:
     """The largest share of true hits at that share of false alarms: the least of exp(e) alarm + delta(e)."""
     grid = np.linspace(0.0, 12.0, 1201)
-    return float(min(1.0, *(math.exp(e) * alarm + ledger.delta(float(e)) for e in grid)))
+    return float(min(1.0, *(math.exp(e) * alarm + budget.delta(float(e)) for e in grid)))
 
 
 def _exp(epsilon: float) -> float:

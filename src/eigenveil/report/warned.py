@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from eigenveil.estimators.settings import as_fitted
+
 FEW = 0.1
 """Noise of a count over the number of units that a search for a radius still stands."""
 _CENSUS, _COUNT = "good and bad units", "number of units"
@@ -66,11 +68,11 @@ def _of_this_fit(model: Any) -> list[Any]:
 
 
 def _delta(model: Any) -> list[str]:
-    n_hat = vars(model).get("n_samples_")
-    if n_hat is None or model.delta * n_hat <= 1:
+    n_hat, delta = vars(model).get("n_samples_"), as_fitted(model)["delta"]
+    if n_hat is None or delta * n_hat <= 1:
         return []
     text = (
-        f"delta = {model.delta:g} is more than 1 in about {n_hat:.0f} units: a mechanism that publishes one of "
+        f"delta = {delta:g} is more than 1 in about {n_hat:.0f} units: a mechanism that publishes one of "
         "them as they are could have it."
     )
     return [text]
@@ -117,9 +119,10 @@ def _paid_elsewhere(model: Any, scores: Any) -> list[str]:
     """A map of scores on a ledger of its own costs what that says, on top."""
     if scores is None or scores.ledger is model.ledger_:
         return []
-    more = scores.ledger.epsilon(model.delta)
+    delta = as_fitted(model)["delta"]
+    more = scores.ledger.budget.epsilon(delta)
     text = (
-        f"The map of scores was paid for on a ledger of its own, which comes to epsilon = {more:.4g} at delta = "
-        f"{model.delta:g}, on top of what is said here for the model."
+        f"The map of scores was paid for on a ledger of its own, whose budget is epsilon = {more:.4g} at delta = "
+        f"{delta:g}, on top of what is said here for the model."
     )
     return [text]

@@ -10,6 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from eigenveil.estimators.settings import as_fitted
 from eigenveil.estimators.whole_files import written_whole
 from eigenveil.plots import ScreeDisplay
 from eigenveil.privacy import Entry, Ledger
@@ -42,7 +43,8 @@ def write_report(
 
     Formal guarantees
     -----------------
-    Post-processing: everything in it is computed from released attributes, parameters and `command`.
+    Post-processing: everything in it comes from released attributes, the parameters of the fit and `command`.
+    The guarantee it states is the budget of the ledger, which holds for all that is ever charged to it.
     """
     text = render_report(model, command=command, scores=scores)
     with written_whole(path) as part:
@@ -61,7 +63,8 @@ def render_report(model: Any, *, command: str | None = None, scores: Any = None)
     )
     release = version("eigenveil")
     methods, references = methods_of(model, release)
-    reading = read_guarantee(model.ledger_, model.delta)
+    fitted = as_fitted(model)
+    reading = read_guarantee(model.ledger_, fitted["delta"])
     return house.get_template("page.html").render(
         model=model,
         ledger=model.ledger_,
@@ -69,7 +72,9 @@ def render_report(model: Any, *, command: str | None = None, scores: Any = None)
         facts=_facts(model),
         warnings=warnings_of(model, scores),
         reading=reading,
-        epsilon=_epsilon_shown(model, reading),
+        epsilon=_epsilon_shown(fitted["epsilon"], reading),
+        delta=fitted["delta"],
+        spent=model.ledger_.epsilon(fitted["delta"]),
         alarm=ALARM,
         pictures=pictures_of(model, scores),
         variances=list(_variances(model)),
@@ -81,22 +86,22 @@ def render_report(model: Any, *, command: str | None = None, scores: Any = None)
     )
 
 
-def _epsilon_shown(model: Any, reading: Reading | None) -> str:
-    """That of the fit, unless the ledger holds more than the fit."""
-    if reading is None or reading.epsilon <= model.epsilon * 1.001:
-        return f"{model.epsilon:g}"
+def _epsilon_shown(epsilon: float, reading: Reading | None) -> str:
+    """That of the fit, unless the ledger may hold more than the fit."""
+    if reading is None or reading.epsilon <= epsilon * 1.001:
+        return f"{epsilon:g}"
     return f"{reading.epsilon:.4g}"
 
 
 def _facts(model: Any) -> list[tuple[str, str]]:
     """What the model is, in pairs of words."""
     n_hat = vars(model).get("n_samples_")
-    seen = vars(model).get("n_samples_seen_")
+    seen, fitted = vars(model).get("n_samples_seen_"), as_fitted(model)
     facts = [
         ("Components", f"{model.n_components_} of {model.n_features_in_} columns"),
-        ("Cost of the fit", f"ε = {model.epsilon:g}, δ = {model.delta:g}"),
+        ("Cost of the fit", f"ε = {fitted['epsilon']:g}, δ = {fitted['delta']:g}"),
         ("Neighbours", model.ledger_.relation.value),
-        ("Algorithm", model.algorithm),
+        ("Algorithm", fitted["algorithm"]),
     ]
     if n_hat is not None:
         facts.append(("Units", f"about {n_hat:,.0f} (noisy count)"))

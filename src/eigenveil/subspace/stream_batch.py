@@ -13,13 +13,19 @@ from eigenveil.engines import plans
 from eigenveil.engines.population import FloatArray
 from eigenveil.kernels.loops import BoolArray
 from eigenveil.operators import Operator, samples
+from eigenveil.privacy.uncopied import Uncopied
+
+USE_CHECKPOINTS = "stream.save(path) writes a checkpoint, and TrackedStream.load(path) goes on with it."
 
 
-class OpenBatch:
+class OpenBatch(Uncopied):
     """Slots in the order of arrival, each a row of numbers or marked as empty.
 
     Rows are copied: what the caller does with a block afterwards changes nothing, and large blocks are let go.
     """
+
+    _uncopied = "the open batch of a stream", "it holds raw rows, which are used once"
+    _instead = USE_CHECKPOINTS
 
     def __init__(self) -> None:
         self.filled = 0
@@ -57,7 +63,7 @@ class OpenBatch:
         return plans.EmptySlots(self.empty)
 
 
-class Seen:
+class Seen(Uncopied):
     """Ids that have been in a batch, as keyed hashes; without the key nobody can tell whose they are.
 
     Parameters
@@ -67,6 +73,9 @@ class Seen:
     forget : bool
         Keep ids only while their batch is open: the caller has declared that they never return.
     """
+
+    _uncopied = "the record of ids in a stream", "a copy would not know who comes after, and its key is secret"
+    _instead = USE_CHECKPOINTS
 
     def __init__(self, key: bytes, *, forget: bool) -> None:
         self.key, self.forget = key, forget

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from eigenveil.errors import InvalidInputError
+from eigenveil.privacy.uncopied import Uncopied
 
 HASH_BYTES = 16
 RAW_SUFFIX = ".RAW-DATA"
@@ -22,20 +23,40 @@ _WARNING = "RAW DATA: rows of the open batch and keyed hashes of ids. Not privat
 _TYPES = ("float64", "int64", "int32", "bool")
 
 
-class Checkpoint:
+class Checkpoint(Uncopied):
     """The pair of files at `path` and `path` + ".RAW-DATA".
 
     Every file is written under another name first and then moved into place, so a crash leaves the old or the new
     one. The file with raw data can be read and written by its owner only.
+
+    A random number in the file of releases says which stream holds it: the one that took it last.
     """
+
+    _uncopied = "a stream's hold on its checkpoint", "one stream at a time goes on from it"
+    _instead = "TrackedStream.load(path) takes the checkpoint up."
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = pathlib.Path(path)
         self.raw_path = self.path.with_name(self.path.name + RAW_SUFFIX)
+        self._holder = os.urandom(16).hex()
+
+    def take(self, public: dict[str, Any]) -> None:
+        """Become the one that holds the checkpoint, and renew the file of releases."""
+        _replace(self.path, [{**public, "holder": self._holder}], mode=0o644)
 
     def write(self, public: dict[str, Any]) -> None:
-        """Renew the file of releases."""
-        _replace(self.path, [public], mode=0o644)
+        """Renew the file of releases, if no other stream has taken it."""
+        self.refuse_lost()
+        self.take(public)
+
+    def refuse_lost(self) -> None:
+        """Raise if another stream holds the checkpoint by now."""
+        if self.path.exists() and self.read().get("holder") != self._holder:
+            raise InvalidInputError(
+                f"another stream has taken up the checkpoint at {str(self.path)!r}; this one cannot go on, since "
+                "both would spend the same people's budget. Nothing was charged.",
+                hint="Go on with the stream that was loaded last.",
+            )
 
     def write_raw(self, records: Iterable[dict[str, Any]]) -> None:
         """Renew the file with raw data: one record per line."""

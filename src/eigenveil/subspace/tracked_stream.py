@@ -31,13 +31,14 @@ from eigenveil.mechanisms import SeededBytes, Veil, noisy_count
 from eigenveil.mechanisms.radius import QUERIES
 from eigenveil.mechanisms.units import Units
 from eigenveil.privacy import Budget, Ledger, Relation, split_mu
+from eigenveil.privacy.uncopied import Uncopied
 from eigenveil.sources import Source, memory, open_source
 from eigenveil.sources.identities import identities
 from eigenveil.sources.rows import RowsSource
 from eigenveil.subspace.bounds import COUNT_SHARE
 from eigenveil.subspace.opening import check_k
 from eigenveil.subspace.release import Release, signed
-from eigenveil.subspace.stream_batch import OpenBatch, Seen
+from eigenveil.subspace.stream_batch import USE_CHECKPOINTS, OpenBatch, Seen
 from eigenveil.subspace.stream_files import Checkpoint, pack, pack_hashes, unpack, unpack_hashes
 from eigenveil.subspace.tracked_pca import MANY_BAD
 from eigenveil.subspace.tracked_run import FEW
@@ -77,7 +78,7 @@ class Progress:
     last: dict[str, float] = dataclasses.field(default_factory=dict)
 
 
-class TrackedStream:
+class TrackedStream(Uncopied):
     """k private principal directions of a stream, as of the last closed batch.
 
     Parameters
@@ -134,6 +135,10 @@ class TrackedStream:
     return), half of B is never reached in the search for a radius, and the answer is lost. So a count of the slots
     that are not empty is bought with 1 % of mu^2 (0.5 % more noise).
 
+    *Copies.* A stream is not copied and not pickled, and takes no rows in a process that a fork has made, unless
+    ``stream.ledger.adopt()`` declares there that the original takes none any more. Of all streams that share one
+    checkpoint only the last to take it up goes on: others are refused before they charge their next batch.
+
     ==============================  ==================================================================
     edge case                       answer
     ==============================  ==================================================================
@@ -154,6 +159,9 @@ class TrackedStream:
     >>> stream.batches, bool(stream.release().components[0, 0] > 0.98)
     (7, True)
     """
+
+    _uncopied = "a stream", "it holds raw rows, and a copy that also goes on spends the same people's budget again"
+    _instead = USE_CHECKPOINTS
 
     def __init__(
         self,
@@ -211,6 +219,7 @@ class TrackedStream:
             column that says so. Of each person the first row ever counts, good or bad; later ones leave their
             slots empty, and so do rows without an id: however arrivals are cut into blocks.
         """
+        self.ledger.refuse_copy()
         source, ids = self._opened(block, units)
         self._check_schema(source)
         start = 0
@@ -280,16 +289,20 @@ class TrackedStream:
         rows of the open batch and hashes of ids: it is *not private*. Before a batch is charged, the first file
         says so; a crash then cannot hide it, and on `load` a batch that was charged but not released is dropped.
         """
+        self.ledger.refuse_copy()
+        if self._checkpoint is not None:
+            self._checkpoint.refuse_lost()
         checkpoint = Checkpoint(path)
         checkpoint.write_raw(self._raw())
-        checkpoint.write(self._public(closing=False))
+        checkpoint.take(self._public(closing=False))
         self._checkpoint = checkpoint
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, engine: LocalEngine | None = None) -> Self:
         """Take up a stream where its checkpoint left it: go on with the row number `arrivals`.
 
-        One stream at a time may go on from a checkpoint; a copy that also goes on would spend twice.
+        One stream at a time goes on from a checkpoint: with this call another one that kept it up can no longer
+        close a batch. Copies of the files cannot be known; one that also goes on would spend twice.
         """
         checkpoint = Checkpoint(path)
         public = checkpoint.read()
@@ -302,6 +315,7 @@ class TrackedStream:
             raise InvalidInputError("this is not a checkpoint written by `TrackedStream.save`.") from None
         if public["closing"]:
             stream._drop()
+        checkpoint.take(public)
         stream._checkpoint = checkpoint
         return stream
 
@@ -383,7 +397,9 @@ class TrackedStream:
         return self._seen.empty(ids[start:stop], self._open)
 
     def _close(self) -> None:
-        """Steps 1 to 4. From the first line on the batch is gone, whatever happens."""
+        """Steps 1 to 4. Once it is taken the batch is gone, whatever happens."""
+        if self._checkpoint is not None:
+            self._checkpoint.refuse_lost()
         batch, self._open = self._open, OpenBatch()
         self._partition.claim(self._partition.end, self._partition.end + batch.filled)
         self._seen.close(batch)
@@ -502,6 +518,7 @@ class TrackedStream:
         options = {**public["options"], "memory": float(public["options"]["memory"])}
         stream = cls(**options, engine=engine)
         ledger = Ledger.from_json(json.dumps(public["ledger"]))
+        ledger._own()  # the file is the account, and `Checkpoint.take` makes this stream the one that holds it
         if ledger.budget != stream.budget or ledger.relation is not Relation.EMPTY_SLOT:
             raise InvalidInputError(
                 "the ledger of this checkpoint has another budget or relation than its stream."
