@@ -57,7 +57,7 @@ Epsilon = Annotated[float, typer.Option(help="What the fit may cost every unit."
 Delta = Annotated[float, typer.Option(help="Well below 1 over the number of units.", **_PRIVACY)]
 RelationOption = Annotated[
     Neighbours,
-    typer.Option(help="'replace' takes the number of units as public, and costs more noise.", **_PRIVACY),
+    typer.Option(help="'replace' takes the number of rows as public, and costs more noise.", **_PRIVACY),
 ]
 LedgerFile = Annotated[
     Path | None, typer.Option(help="JSON file that adds up what several fits cost; made if missing.", **_PRIVACY)

@@ -88,5 +88,6 @@ class TensorPopulation(Population):
         """All tensors, a few thousand entries at a time."""
         step = max(1, (1 << 18) // max(1, self._values[:1].size))
         for start in range(0, len(self._values), step):
-            taken = self._values[start : start + step].astype(np.float64)
+            with np.errstate(invalid="ignore"):  # a warning would tell of the values
+                taken = self._values[start : start + step].astype(np.float64)
             yield symmetric_part(taken) if self._symmetric else taken

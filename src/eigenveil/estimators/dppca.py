@@ -87,7 +87,8 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     explained_variance_, explained_variance_ratio_, singular_values_, noise_variance_ : array, array, array, float
         From released variances; absent, with an error that names the reason, where the algorithm releases none.
     n_samples_ : float
-        The noisy number of units, never the number itself (but under "replace", which makes it public).
+        The noisy number of units, never the number itself (but under "replace", which makes the number of rows
+        public; that of people stays noisy).
     n_samples_seen_ : int
         Arrivals in a stream; public there.
     n_components_, n_features_in_, feature_names_in_

@@ -20,7 +20,8 @@ class Relation(Enum):
     """One unit is in one data set and not in the other; the number of units is secret."""
 
     REPLACE = "replace"
-    """One unit has other content; the number of units is the same and public."""
+    """One unit has other content. Where units have fixed places (rows, not people found by their ids) their number
+    is the same and public."""
 
     EMPTY_SLOT = "empty-slot"
     """The same arrivals in the same order, but for one unit whose content is replaced by nothing: it adds 0 to

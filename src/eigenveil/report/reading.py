@@ -14,7 +14,7 @@ ALARM = 0.05
 
 _RELATIONS = {
     Relation.ADD_REMOVE: "with or without one unit; how many there are is protected too",
-    Relation.REPLACE: "with one unit's content or with any other in its place; how many there are is public",
+    Relation.REPLACE: "with one unit's content or with any other in its place; how many rows there are is public",
     Relation.EMPTY_SLOT: "with one arrival's content or with nothing in its place; how many arrived is public",
 }
 
