@@ -5,11 +5,13 @@ others as they were, and a unit that is replaced leaves them in their places as 
 """
 
 import tempfile
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
@@ -243,7 +245,8 @@ def test_one_file_with_odd_entries_among_others(tmp_path):
 def test_datasets_of_text_files_are_refused(tmp_path):
     """Arrow's own parser lets a quote swallow lines, so paths are read here."""
     path = one_file(tmp_path, GOOD)
-    for data in (ds.dataset(path, format="csv"), ds.dataset([ds.dataset(path, format="csv")])):
+    plain = ds.dataset(path, format="csv")
+    for data in (plain, ds.dataset([plain]), ds.dataset([ds.dataset([plain])]), pa.csv.open_csv(path)):
         with pytest.raises(InvalidInputError, match="text files"):
             open_source(data)
 
@@ -443,3 +446,43 @@ def test_the_number_of_people_is_never_released_as_it_is():
         assert not any(
             "number of" in entry.what and entry.note == "public under replace" for entry in pca.ledger_.entries
         )
+
+
+@pytest.mark.parametrize("index", [3, -1, 2**31 - 1, 7])
+@pytest.mark.parametrize("chosen", [None, [1, 2]])
+def test_an_index_outside_a_sparse_matrix_is_one_bad_row(index, chosen):
+    """scipy takes any index, and loops in C used to read and write wherever it led."""
+    matrix = sparse.csr_array(ROWS)
+    plain = rows_of(matrix, columns=chosen)
+    broken = matrix.copy()
+    broken.indices[3 * 20 + 1] = index
+    rows = rows_of(broken, columns=chosen)
+    assert rows[:20] + rows[21:] == plain[:20] + plain[21:]
+    assert np.isnan(np.frombuffer(rows[20])).any()
+
+
+def test_columns_of_a_sparse_matrix_are_checked_as_a_whole():
+    matrix = sparse.csc_array(ROWS)
+    matrix.indices[5] = len(ROWS) + 3
+    with pytest.raises(InvalidInputError, match="indices"):
+        open_source(matrix)
+
+
+def test_decimals_do_not_depend_on_the_digits_of_others():
+    """One entry with more digits gives the whole column another type."""
+    values = [Decimal(k).scaleb(-3) for k in range(1, 400)]
+    for odd in (Decimal(1), Decimal("0.1234567890123456789012345")):
+        rows = rows_of(pa.table({"a": [*values, odd]}))
+        assert rows[:-1] == bits(np.array([[float(value)] for value in values]))
+
+
+def test_objects_that_raise_anything_are_bad_entries():
+    class Odd:
+        def __float__(self):
+            raise RuntimeError("canary")
+
+    objects = ROWS.astype(object)
+    for odd in (Odd(), Decimal("sNaN"), np.complex128(1j), np.ma.masked, np.longdouble("1e4000")):
+        objects[20, 1] = odd
+        rows = rows_of(objects)
+        assert rows[:20] + rows[21:] == bits(ROWS)[:20] + bits(ROWS)[21:]

@@ -327,3 +327,18 @@ def test_no_canary():
     picture = model.private_scores(X, epsilon=1.0)
     for text in (repr(picture), str(picture.ledger), repr(vars(picture))):
         assert "7234.1" not in text
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_labels_that_lost_digits_are_refused(pca, kind):
+    """One missing label makes floats of all, and different ones would be one group."""
+    big = 2**53 if kind is np.float64 else 2**24
+    labels = np.where(np.arange(4000) % 2, float(big), np.nan).astype(kind)
+    with pytest.raises(InvalidInputError, match="digits"):
+        pca.private_scores(rows(), epsilon=1.0, groups=labels, labels=[big, big + 1])
+
+
+def test_a_label_that_cannot_be_compared_is_in_no_group(pca):
+    labels = [["a"], "a"] + ["b"] * (4000 - 2)
+    picture = pca.private_scores(rows(), **EXACT, groups=labels, labels=["a", "b"])
+    assert picture.counts.shape[0] == 2

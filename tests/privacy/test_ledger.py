@@ -2,6 +2,7 @@ import copy
 import json
 import math
 import pickle
+import threading
 from dataclasses import dataclass, field
 
 import pytest
@@ -497,3 +498,22 @@ def test_the_guarantee_is_the_budget_and_the_rest_is_spent():
         assert "mu = 0.05 of 0.1914 and (0, 0) of (0.2, 1e-07) spent, add-remove" in shown
     assert ledger.budget.epsilon(1e-6) == pytest.approx(1.0)
     assert ledger.epsilon(1e-6) < 0.5
+
+
+def test_a_watcher_may_hear_its_own_thread_alone():
+    """Fits in several threads on one ledger tell of their own progress only."""
+    ledger, heard = Ledger(Budget.from_mu(1.0)), {"own": [], "all": []}
+
+    def charge(name):
+        ledger.charge_gaussian(name, mu=0.1, sensitivity=1.0, scale=10.0)
+
+    with (
+        ledger.watched(lambda entry: heard["own"].append(entry.what), own_thread=True),
+        ledger.watched(lambda entry: heard["all"].append(entry.what)),
+    ):
+        charge("mine")
+        thread = threading.Thread(target=charge, args=("another's",))
+        thread.start()
+        thread.join()
+    charge("later")
+    assert heard == {"own": ["mine"], "all": ["mine", "another's"]}

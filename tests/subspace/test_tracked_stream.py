@@ -578,3 +578,20 @@ def test_what_was_taken_in_is_the_streams_own(rows):
     whole = stream_of()
     whole.add(rows)
     assert everything(stream) == everything(whole)
+
+
+def test_a_stream_saved_elsewhere_leaves_no_second_checkpoint(rows, tmp_path):
+    """Two of them would both go on and release the same batch, each with a ledger that shows it once."""
+    stream = stream_of()
+    stream.add(rows[: B - 1])
+    stream.save(tmp_path / "one")
+    stream.save(tmp_path / "one")
+    assert TrackedStream.load(tmp_path / "one").arrivals == B - 1
+    stream = TrackedStream.load(tmp_path / "one")
+    stream.save(tmp_path / "two")
+    with pytest.raises(InvalidInputError, match="elsewhere"):
+        TrackedStream.load(tmp_path / "one")
+    assert not (tmp_path / "one.RAW-DATA").exists()
+    stream.add(rows[B - 1 : B])
+    assert stream.batches == 1
+    assert TrackedStream.load(tmp_path / "two").batches == 1

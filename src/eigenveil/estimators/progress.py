@@ -83,7 +83,7 @@ class Teller:
                 step.call_on_fit_task_begin(estimator=self._estimator)
                 step.call_on_fit_task_end(estimator=self._estimator)
 
-        with ledger.watched(tell):
+        with ledger.watched(tell, own_thread=True):
             yield
 
 

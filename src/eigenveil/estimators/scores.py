@@ -232,7 +232,24 @@ def _codes(groups: Any, labels: Sequence[Hashable]) -> FloatArray:
             hint="Pass an array, a list or a series; where X is files, the name of a column.",
         )
     plain = groups.tolist() if hasattr(groups, "tolist") else list(groups)
-    return np.fromiter((numbers.get(label, -1.0) for label in plain), dtype=np.float64, count=len(plain))
+    whole_below = 2.0 ** (np.finfo(groups.dtype).nmant + 1) if _is_floating(groups) else 2.0**53
+    if any(isinstance(label, float) and whole_below <= abs(label) < np.inf for label in plain):
+        raise InvalidInputError(
+            "expected labels that keep all their digits, got floats so large that different ones may be one.",
+            hint="Pass labels as text, or as whole numbers that may be missing (pandas: dtype 'Int64').",
+        )
+    return np.fromiter((_code(numbers, label) for label in plain), dtype=np.float64, count=len(plain))
+
+
+def _is_floating(groups: Any) -> bool:
+    return getattr(getattr(groups, "dtype", None), "kind", None) == "f"
+
+
+def _code(numbers: dict[Hashable, float], label: Any) -> float:
+    try:
+        return numbers.get(label, -1.0)
+    except (TypeError, ValueError, ArithmeticError):  # not hashable: no label
+        return -1.0
 
 
 def _default_spans(model: Any, chosen: list[int]) -> list[tuple[float, float]]:

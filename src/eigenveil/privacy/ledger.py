@@ -190,8 +190,18 @@ class Ledger:
         return Endless(self, group, name)
 
     @contextmanager
-    def watched(self, watcher: Callable[[Entry], None]) -> Iterator[None]:
-        """Within it, `watcher` is called with every entry, of parts too, right after it was written."""
+    def watched(self, watcher: Callable[[Entry], None], *, own_thread: bool = False) -> Iterator[None]:
+        """Within it, `watcher` is called with every entry, of parts too, right after it was written.
+
+        `own_thread`: only with entries of this thread, as where several fits charge one ledger at a time.
+        """
+        here, told = threading.get_ident(), watcher
+        if own_thread:
+
+            def watcher(entry: Entry) -> None:
+                if threading.get_ident() == here:
+                    told(entry)
+
         self._root._watchers.append(watcher)
         try:
             yield

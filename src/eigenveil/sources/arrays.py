@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -121,10 +122,12 @@ def numbers_of(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if array.dtype.kind != "O" or array.ndim != 2:
         return array
     plain = np.ma.filled(array, None)
-    _refuse_text(plain[:_HEAD])
-    with contextlib.suppress(ValueError, TypeError, OverflowError), np.errstate(all="ignore"):
-        return plain.astype(np.float64)
-    return np.array([[_number(entry) for entry in row] for row in plain], dtype=np.float64).reshape(plain.shape)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a warning would tell of the values
+        _refuse_text(plain[:_HEAD])
+        with contextlib.suppress(Exception):
+            return plain.astype(np.float64)
+        return np.array([[_number(entry) for entry in row] for row in plain], np.float64).reshape(plain.shape)
 
 
 def _refuse_text(head: npt.NDArray[Any]) -> None:
@@ -139,7 +142,7 @@ def _refuse_text(head: npt.NDArray[Any]) -> None:
 
 
 def _number(entry: Any) -> float:
-    """An entry as a float, and nan if it is none."""
-    with contextlib.suppress(ValueError, TypeError, OverflowError):
+    """An entry as a float, and nan if it is none; an object may raise anything when it is asked."""
+    with contextlib.suppress(Exception):
         return float(entry)
     return float("nan")

@@ -64,6 +64,8 @@ def to_columns(batch: pa.RecordBatch, dtype: np.dtype[Any]) -> Columns:
 def _floats(column: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """A column of numbers as floats; nulls become nan. Arrow's own `to_numpy` would load pandas first."""
     kind = pa.from_numpy_dtype(dtype)
+    if pa.types.is_decimal(column.type):  # by its digits: otherwise the last bit depends on the scale of the type
+        column = column.cast(pa.string())
     plain = column if column.type == kind else column.cast(kind, safe=False)
     if plain.null_count:
         plain = plain.fill_null(float("nan"))

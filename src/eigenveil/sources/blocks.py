@@ -11,6 +11,7 @@ import pyarrow as pa
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import memory
 from eigenveil.sources.rows import Rows, RowsSource
+from eigenveil.sources.scans import parsed_elsewhere
 from eigenveil.sources.source import Block
 
 
@@ -26,6 +27,8 @@ def open_kind(data: Any, *, columns: Any, units: Any) -> BlocksSource:
             f"units cannot be given with blocks ({type(data).__name__}): rows of one person may be in several.",
             hint="Load the blocks into one array or frame, or write them to Parquet and pass the path.",
         )
+    if type(data).__module__ in ("pyarrow._csv", "pyarrow._json"):
+        raise parsed_elsewhere("a reader")
     if isinstance(data, pa.RecordBatchReader):
         data = chain([data.schema.empty_table()], data)
     return BlocksSource(data, columns)

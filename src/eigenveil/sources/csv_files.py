@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,7 +14,7 @@ import pyarrow as pa
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.csv_lines import INNER_COMMA, fields, first_line, pieces, well_formed, widths
 from eigenveil.sources.guard import attempt, guarded
-from eigenveil.sources.scans import READ_ERRORS, ahead, refuse_other_names, unreadable
+from eigenveil.sources.scans import READ_ERRORS, ahead, unreadable
 
 _HEAD = 2000
 """Lines at the head of every file by which columns are judged."""
@@ -29,6 +30,10 @@ _MISSING = (
 _NUMBER = r"^-?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf)$"
 
 
+_VALUE = re.compile(r"[$€£+(\s-]*[.,]?[0-9][0-9.,:/\s%)TZeE+-]*$|.+@.+|(true|false)$", re.IGNORECASE)
+"""What a name of a column should not look like: numbers, amounts, dates, times, addresses, truth values."""
+
+
 @dataclass(frozen=True)
 class CsvFiles:
     """CSV files, and how to read them. Goes wherever a path does.
@@ -38,10 +43,10 @@ class CsvFiles:
     paths : path, glob, folder or list of these
         The files; with any ending.
     header : bool, optional
-        Whether the first line of each file holds names of columns. By default it must, and a line most of whose
-        fields are numbers is refused: names are published with a model, so they must not be somebody's values.
-        True takes such a line for names all the same. False: there is no header, and the columns are called
-        column_1, column_2 and so on.
+        Whether the first line of each file holds names of columns. By default it must, and a line with a field
+        that looks like a value (a number, a date, an amount, an address with @) is refused: names are published
+        with a model, so they must not be somebody's values. True takes such a line for names all the same. False:
+        there is no header, and the columns are called column_1, column_2 and so on.
 
     Examples
     --------
@@ -114,7 +119,7 @@ def scan_csv(paths: list[str], unit: str | None = None, *, header: bool | None =
         for file in files:
             _refuse_values(file.path, file.names)
     for file in files[1:]:
-        refuse_other_names(first.names, file.names, first.path, file.path)
+        _refuse_other_names(first, file)
     numeric = _numeric_columns(files)
     kinds = [
         pa.float64() if fine and name != unit else pa.string()
@@ -147,10 +152,14 @@ def _opened(path: str, *, header: bool | None) -> _CsvFile:
 
 
 def _usual_width(lines: Iterator[bytes]) -> int:
-    """How many fields most lines at the head have; raises ValueError where there is no line with any."""
+    """How many fields most lines at the head have; raises ValueError unless by two lines at least.
+
+    So no single line, added, removed or replaced, makes one number of columns into another.
+    """
     counts = np.bincount(np.concatenate([np.zeros(1, np.int64), *map(widths, _head(lines))]))
     counts[0] = 0
-    if not counts.any():
+    ranked = np.sort(np.append(counts, [0, 0]))
+    if ranked[-1] - ranked[-2] < 2:
         raise ValueError
     return int(counts.argmax())
 
@@ -165,13 +174,23 @@ def _head(lines: Iterator[bytes]) -> Iterator[bytes]:
             return
 
 
-def _refuse_values(path: str, names: tuple[str, ...]) -> None:
-    given = [name for name in names if name.strip()]
-    numbers = len(given) - _numbers(pa.array(given, pa.string())).null_count
-    if 2 * numbers > len(given):
+def _refuse_other_names(first: _CsvFile, other: _CsvFile) -> None:
+    """Refuse a file with other columns; its own names may be somebody's values, so they are not shown."""
+    missing, more = set(first.names) - set(other.names), set(other.names) - set(first.names)
+    if missing or more:
         raise InvalidInputError(
-            f"expected names of columns in the first line of {path!r}, but {numbers} of its {len(given)} fields "
-            "are numbers, so it looks like data. Names are published with a model.",
+            f"expected files with the same columns, but {other.path!r} lacks {sorted(missing)[:8]} of "
+            f"{first.path!r} and has {len(more)} others.",
+            hint="Write all files with one header, or pass only those that belong together.",
+        )
+
+
+def _refuse_values(path: str, names: tuple[str, ...]) -> None:
+    values = sum(bool(_VALUE.match(name.strip())) or name.strip() in _MISSING[1:] for name in names)
+    if values:
+        raise InvalidInputError(
+            f"expected names of columns in the first line of {path!r}, but {values} of its {len(names)} fields "
+            "could be values, so it looks like data. Names are published with a model.",
             hint="For a file without a header: eigenveil.CsvFiles(path, header=False), or --no-header. If these "
             "are names: header=True, or --header.",
         )

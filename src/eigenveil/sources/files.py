@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from eigenveil.errors import InvalidInputError
 from eigenveil.sources import numpy_files
 from eigenveil.sources.arrow import block_type, choose_fields, to_columns
 from eigenveil.sources.csv_files import CsvFiles, scan_csv
 from eigenveil.sources.paths import find, find_files, is_path
 from eigenveil.sources.people_on_disk import PeopleOnDisk
-from eigenveil.sources.scans import Scan, scan_dataset, scan_feather, scan_parquet
+from eigenveil.sources.scans import Scan, parsed_elsewhere, scan_dataset, scan_feather, scan_parquet
 from eigenveil.sources.source import Block, Source, rows_per_block
 
 _SCANS: dict[str, Callable[[list[str], str | None], Scan]] = {
@@ -70,14 +69,14 @@ def open_scan(scan: Scan, *, columns: Any, units: Any) -> Source:
 
 def _scan_of_dataset(data: Any) -> Scan:
     """A scan of a dataset; not of one that parses text, where one odd line can change others."""
-    formats = [getattr(one, "format", None) for one in (data, *getattr(data, "children", ()))]
-    if any(getattr(one, "default_extname", None) in ("csv", "json") for one in formats):
-        raise InvalidInputError(
-            "expected a dataset of Parquet or Feather files, got one of text files, whose parser lets one line "
-            "change others.",
-            hint="Pass the paths of CSV files themselves, or write the data as Parquet.",
-        )
+    if _of_text(data):
+        raise parsed_elsewhere("a dataset")
     return scan_dataset(data)
+
+
+def _of_text(data: Any) -> bool:
+    own = getattr(getattr(data, "format", None), "default_extname", None) in ("csv", "json")
+    return own or any(map(_of_text, getattr(data, "children", ())))
 
 
 def _is_dataset(data: Any) -> bool:

@@ -30,7 +30,7 @@ def is_missing(one: Any) -> bool:
     """Whether an entry is None, nan, NaT or NA, the last of which refuses to be compared."""
     try:
         return one is None or bool(one != one)  # noqa: PLR0124  # nan differs from itself
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError):
         return not hasattr(one, "__len__")
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals as nw
 import pyarrow as pa
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources.people import exact, sortable
+from eigenveil.sources.people import exact, keys_of, typed
 
 
 def identities(units: Any) -> tuple[str | None, list[bytes | None]]:
@@ -25,21 +24,32 @@ def identities(units: Any) -> tuple[str | None, list[bytes | None]]:
     >>> identities(["7"])
     ('text', [b's7'])
     """
-    series = nw.from_native(units, pass_through=True, allow_series=True)
-    try:
-        array = sortable(
-            series.to_arrow() if isinstance(series, nw.Series) else pa.array(series, from_pandas=True)
-        )
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        array = None
-    kind = None if array is None else _kind(array.type)
-    if array is None or kind is None:
+    keys = keys_of(units)
+    kind, ids = _typed(units) if keys is None else (_kind_of(keys), keys)
+    if kind is None and any(one is not None for one in ids):
         raise InvalidInputError(
             "expected one id per row, all whole numbers or all text.",
             hint="Turn other ids (dates, tuples, mixed types) into text first, in one way for the whole stream.",
         )
-    ids = exact(array).to_pylist()
-    return (kind if any(one is not None for one in ids) else None), [_bytes(one) for one in ids]
+    return kind, [_bytes(one) for one in ids]
+
+
+def _typed(units: Any) -> tuple[str | None, list[Any]]:
+    """The kind of ids that have a type, and the ids; text as bytes."""
+    array = typed(units)
+    kind = None if array is None else _kind(array.type)
+    if array is None or kind is None:
+        return None, [units]
+    ids = (exact(array).cast(pa.large_binary()) if kind == "text" else exact(array)).to_pylist()
+    return (kind if any(one is not None for one in ids) else None), ids
+
+
+def _kind_of(keys: list[Any]) -> str | None:
+    there = [one for one in keys if one is not None]
+    for kind, types in (("number", (int, float)), ("text", (str,))):
+        if there and all(type(one) in types for one in there):
+            return kind
+    return None
 
 
 def _kind(type_: pa.DataType) -> str | None:
@@ -53,6 +63,6 @@ def _kind(type_: pa.DataType) -> str | None:
 def _bytes(one: Any) -> bytes | None:
     if one is None:
         return None
-    if isinstance(one, str):
-        return b"s" + one.encode("utf-8", "surrogatepass")
+    if isinstance(one, bytes | str):
+        return b"s" + (one.encode("utf-8", "surrogatepass") if isinstance(one, str) else one)
     return b"n%d" % int(one) if one == int(one) else None

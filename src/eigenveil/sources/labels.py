@@ -45,7 +45,8 @@ def open_labelled(data: Any, *, columns: list[str], units: Any, labels_in: str, 
     if isinstance(scan, CsvScan):  # where whole numbers would come as floats
         scan = as_text(scan, labels_in)
     kind = scan.schema.field(place).type
-    if pa.types.is_nested(kind) or pa.types.is_floating(kind):
+    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    if pa.types.is_nested(kind) or pa.types.is_floating(kind) or binary:
         raise InvalidInputError(
             f"expected a column of labels (text, whole numbers, dates), but {labels_in!r} is of type {kind}.",
             hint="Write one label per row, as text.",

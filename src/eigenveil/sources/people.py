@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -74,15 +76,43 @@ def starts(ids: pa.Array, *, previous: pa.Scalar | None) -> npt.NDArray[np.bool_
 
 
 def to_ids(units: Any) -> pa.Array:
-    """Ids of any type as an Arrow array that can be sorted; ids that are missing become null."""
-    series = nw.from_native(units, pass_through=True, allow_series=True)
-    try:
-        ids = series.to_arrow() if isinstance(series, nw.Series) else pa.array(series, from_pandas=True)
-        ids = sortable(ids)
-        pc.sort_indices(ids[:0])
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        ids = _numbered(series)
+    """Ids as an Arrow array that can be sorted; ids that are missing become null.
+
+    Which ids are the same does not depend on any other id. Arrays of one type (whole numbers, text, dates, ...)
+    are compared as Arrow does, and lists and arrays of objects one by one, as Python does.
+    """
+    keys = keys_of(units)
+    ids = typed(units) if keys is None else _arrow(keys)
+    if ids is None:
+        raise _unfit(units)
     return exact(ids)
+
+
+def keys_of(units: Any) -> list[Any] | None:
+    """What each id of a list, or of an array of objects, is compared by; None for arrays that have a type."""
+    series = nw.from_native(units, pass_through=True, allow_series=True)
+    native = series.to_native() if isinstance(series, nw.Series) else series
+    kind = getattr(native, "dtype", getattr(native, "type", None))
+    untyped = kind is None or getattr(series, "dtype", None) == nw.Object
+    if not untyped and not any(
+        kind == np.dtype(one) for one in (object, np.float16)
+    ):  # Arrow cannot order half floats
+        return None
+    ids = attempt(lambda: list(native), _unfit(units), TypeError, ValueError)
+    keys = [_key(one) for one in ids]
+    if not all(map(is_missing, ids)) and all(one is None for one in keys):
+        raise _unfit(units)
+    return keys
+
+
+def typed(units: Any) -> pa.Array | None:
+    """Ids that have a type, as Arrow has them; None where it has no such type or no order for it."""
+    series = nw.from_native(units, pass_through=True, allow_series=True)
+    with contextlib.suppress(pa.ArrowException, OverflowError, TypeError, ValueError):
+        ids = sortable(series.to_arrow() if isinstance(series, nw.Series) else pa.array(series, from_pandas=True))
+        pc.sort_indices(ids[:0])
+        return ids
+    return None
 
 
 def sortable(ids: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -99,15 +129,16 @@ def sortable(ids: pa.Array | pa.ChunkedArray) -> pa.Array:
     return ids
 
 
-def exact(ids: pa.Array) -> pa.Array:
-    """The ids, if none is a float so large that two whole numbers may share it.
+def exact(ids: pa.Array, kind: pa.DataType | None = None) -> pa.Array:
+    """The ids, if none is so large that two whole numbers may share a float; `kind` is the type they are to get.
 
     A column of whole numbers becomes one of floats as soon as pandas finds a missing id in it, and people whose
     ids differ in the last digits would become one.
     """
-    if pa.types.is_floating(ids.type) and len(ids):
-        limit = _WHOLE_BELOW[ids.type.bit_width]
-        largest = pc.max(pc.abs(ids.cast(pa.float64()))).as_py()
+    kind = ids.type if kind is None else kind
+    if pa.types.is_floating(kind) and len(ids):
+        limit = _WHOLE_BELOW[kind.bit_width]
+        largest = pc.max(pc.abs(ids.cast(pa.float64(), safe=False))).as_py()
         if largest is not None and largest >= limit:
             raise _lost_digits(limit)
     return ids
@@ -125,22 +156,47 @@ def _lost_digits(limit: float) -> InvalidInputError:
     )
 
 
-def _numbered(units: Any) -> pa.Array:
-    """Ids that Arrow has no type for, numbered as they first appear."""
-    unfit = InvalidInputError(
+def _unfit(units: Any) -> InvalidInputError:
+    return InvalidInputError(
         f"expected units to be None, the name of a column, or one id per row; got {type(units).__name__}.",
         hint="Pass a 1-D array, list or series of whole numbers or text.",
     )
-    listed = attempt(lambda: [None if is_missing(one) else one for one in units], unfit, TypeError, ValueError)
-    for one in listed:
-        limit = _WHOLE_BELOW.get(8 * getattr(one, "itemsize", 8), _WHOLE_BELOW[64])
-        if isinstance(one, float | np.floating) and abs(float(one)) >= limit:
-            raise _lost_digits(limit)
+
+
+def _arrow(keys: list[Any]) -> pa.Array:
+    """Keys as whole numbers or text where all are, else numbered as they first appear."""
+    there = [one for one in keys if one is not None]
+    with contextlib.suppress(pa.ArrowException, OverflowError, ValueError):
+        if all(type(one) is int for one in there):
+            return pa.array(keys, pa.int64())
+        if all(type(one) is str for one in there):
+            return pa.array(keys, pa.string())
     numbers: dict[Any, int] = {}
-    codes = [None if one is None else numbers.setdefault(one, len(numbers)) for one in _hashable(listed, unfit)]
-    return pa.array(codes, type=pa.int64())
+    return pa.array([None if one is None else numbers.setdefault(one, len(numbers)) for one in keys], pa.int64())
 
 
-def _hashable(ids: list[Any], unfit: InvalidInputError) -> list[Any]:
-    attempt(lambda: [hash(one) for one in ids], unfit, TypeError)
-    return ids
+def _key(one: Any) -> Any:
+    """What an id is compared by: equal for equal ids, and a function of this id alone; None if it is missing.
+
+    What cannot be compared, as a list or a complex number, counts as missing.
+    """
+    if is_missing(one) or isinstance(one, complex | np.complexfloating):
+        return None
+    if isinstance(one, str):
+        return str(one)
+    if isinstance(one, int | np.integer | np.bool_):
+        return int(one)
+    if isinstance(one, float | np.floating):
+        return _key_of_float(float(one), _WHOLE_BELOW.get(8 * getattr(one, "itemsize", 8), _WHOLE_BELOW[64]))
+    with contextlib.suppress(TypeError, ValueError, ArithmeticError):
+        hash(one)
+        return one
+    return None
+
+
+def _key_of_float(one: float, limit: float) -> int | float | None:
+    if math.isinf(one):
+        return None
+    if abs(one) >= limit:
+        raise _lost_digits(limit)
+    return int(one) if one.is_integer() else one

@@ -124,7 +124,7 @@ class PeopleOnDisk:
 
     def _ids_of(self, batch: pa.RecordBatch, done: int) -> pa.Array:
         if self._ids is None:
-            return exact(sortable(batch.column(self.n_columns)))
+            return exact(sortable(batch.column(self.n_columns)), self._schema.field(_UNIT).type)
         if len(self._ids) < done + batch.num_rows:
             raise InvalidInputError(
                 f"expected one id per row, got {len(self._ids)} ids for more rows than that.",

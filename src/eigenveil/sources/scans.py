@@ -101,6 +101,14 @@ def scan_feather(paths: list[str], unit: str | None = None) -> DatasetScan:
     return DatasetScan(ds.dataset(paths, format="feather", schema=schema), schema, f"{paths[0]!r}{others}")
 
 
+def parsed_elsewhere(what: str) -> InvalidInputError:
+    """The error for text files behind Arrow's own parser."""
+    return InvalidInputError(
+        f"expected the paths of text files, got {what} of text files, whose parser lets one line change others.",
+        hint="Pass the paths of CSV files themselves, or write the data as Parquet.",
+    )
+
+
 def unreadable(what: str) -> InvalidInputError:
     """The error for a file that is not what its ending says; the reader's own words may quote the data."""
     return InvalidInputError(
@@ -117,7 +125,7 @@ def shared_schema(paths: list[str], read: Callable[[str], pa.Schema]) -> pa.Sche
         schemas.setdefault(schema, path)
     first, *others = schemas
     for schema in others:
-        refuse_other_names(first.names, schema.names, schemas[first], schemas[schema])
+        _refuse_other_names(first.names, schema.names, schemas[first], schemas[schema])
     unlike = InvalidInputError(
         f"expected files with columns of the same types, but those of {schemas[first]!r} and others differ.",
         hint="Write all files with one schema.",
@@ -125,7 +133,7 @@ def shared_schema(paths: list[str], read: Callable[[str], pa.Schema]) -> pa.Sche
     return attempt(lambda: pa.unify_schemas(list(schemas), promote_options="permissive"), unlike, *READ_ERRORS)
 
 
-def refuse_other_names(first: Sequence[str], other: Sequence[str], first_path: str, path: str) -> None:
+def _refuse_other_names(first: Sequence[str], other: Sequence[str], first_path: str, path: str) -> None:
     """Refuse a file whose columns are not those of the first, in any order."""
     missing = sorted(set(first) ^ set(other))
     if missing:

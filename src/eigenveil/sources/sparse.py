@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenveil.errors import InvalidInputError
 from eigenveil.sources.arrays import check_matrix, float_type
 from eigenveil.sources.columns import choose_positions, refuse_named_unit
+from eigenveil.sources.guard import attempt
 from eigenveil.sources.source import IntArray
 
 Csr = Any  # csr_array and csr_matrix alike; their stubs differ, their attributes do not
@@ -25,6 +27,12 @@ def hold(data: Any, *, columns: Any, units: Any) -> SparseRows:
     check_matrix("sparse array", data.dtype, data.shape)
     refuse_named_unit(units)
     chosen = choose_positions(data.shape[1], columns)
+    if data.format in ("csc", "bsr"):  # whose indices name rows, or blocks of them: no single row can be left out
+        broken = InvalidInputError(
+            f"expected a {data.format} matrix whose indices lie within its shape {data.shape}, got others.",
+            hint="Build it anew from rows, columns and values: scipy.sparse.coo_array((values, (rows, columns))).",
+        )
+        attempt(lambda: data.check_format(full_check=True), broken, ValueError, IndexError)
     return SparseRows(data if data.format == "csr" else data.astype(float_type(data.dtype)).tocsr(), chosen)
 
 
@@ -71,6 +79,7 @@ class SparseRows:
         return units
 
     def _floats(self, part: Csr) -> sparse.csr_array[Any, Any]:
+        part = _inside(part, 0 if self.chosen is None else self.chosen[0])
         taken = part if self.chosen is None else part[:, self.chosen]
         with np.errstate(over="ignore", invalid="ignore"):  # a warning would tell of the values
             floats: Csr = taken.astype(float_type(taken.dtype), copy=False)
@@ -78,3 +87,17 @@ class SparseRows:
                 floats = floats.copy()  # never sort the caller's own matrix
                 floats.sum_duplicates()
         return floats  # type: ignore[no-any-return]
+
+
+def _inside(part: Csr, column: int) -> Csr:
+    """The rows; one with an index that names no column is made bad, by a nan in `column`.
+
+    scipy takes any index, and loops in C trust them.
+    """
+    outside = (part.indices < 0) | (part.indices >= part.shape[1])
+    if not outside.any():
+        return part
+    with np.errstate(over="ignore", invalid="ignore"):
+        data = part.data.astype(float_type(part.dtype))
+    data[outside] = np.nan
+    return sparse.csr_array((data, np.where(outside, column, part.indices), part.indptr), shape=part.shape)

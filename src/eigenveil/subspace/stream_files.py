@@ -49,6 +49,12 @@ class Checkpoint(Uncopied):
         self.refuse_lost()
         self.take(public)
 
+    def retire(self) -> None:
+        """Leave a mark in place of the file of releases: the stream is kept elsewhere from now on."""
+        _replace(self.path, [{"moved": True}], mode=0o644)
+        with contextlib.suppress(FileNotFoundError):
+            self.raw_path.unlink()
+
     def refuse_lost(self) -> None:
         """Raise if another stream holds the checkpoint by now."""
         if self.path.exists() and self.read().get("holder") != self._holder:
@@ -78,6 +84,11 @@ class Checkpoint(Uncopied):
             raise InvalidInputError(
                 f"expected a checkpoint of a stream at {str(self.path)!r}, found none.",
                 hint="Pass the path that was given to `save`.",
+            )
+        if public.get("moved"):
+            raise InvalidInputError(
+                f"the stream that was kept at {str(self.path)!r} has been saved elsewhere, and goes on there.",
+                hint="Pass the path that was given to `save` last.",
             )
         return public
 

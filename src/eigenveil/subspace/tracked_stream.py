@@ -288,12 +288,15 @@ class TrackedStream(Uncopied):
         At `path` there is a file of releases only; beside it `path` + ".RAW-DATA", for its owner only, with the
         rows of the open batch and hashes of ids: it is *not private*. Before a batch is charged, the first file
         says so; a crash then cannot hide it, and on `load` a batch that was charged but not released is dropped.
+        A stream has one checkpoint: saved to another path, it leaves at the first only a mark that it has moved.
         """
         self.ledger.refuse_copy()
         if self._checkpoint is not None:
             self._checkpoint.refuse_lost()
-        checkpoint = Checkpoint(path)
+        before, checkpoint = self._checkpoint, Checkpoint(path)
         checkpoint.write_raw(self._raw())
+        if before is not None and before.path.resolve() != checkpoint.path.resolve():
+            before.retire()  # first: at no time can two streams be loaded
         checkpoint.take(self._public(closing=False))
         self._checkpoint = checkpoint
 
