@@ -422,13 +422,15 @@ def units_of(operator, relation="replace"):
     return Units(operator, Veil(Ledger(budget, relation=relation)), budget)
 
 
-def test_people_found_by_ids_have_no_fixed_places():
+def test_people_found_by_ids_have_no_fixed_places(tmp_path):
     """Finding of the review: one person with another name moved units in all four parts, charged as if in one."""
     ids = [f"p{i:02d}" for i in range(12)]
-    units = units_of(samples.people(np.eye(12), ids))
-    assert not units.number_is_public
-    with pytest.raises(InvalidInputError, match="order of the ids"):
-        units.by_position()
+    on_disk = TABLES["parquet"](tmp_path, ROWS[:12], who=pa.array(ids))
+    for people in (samples.people(np.eye(12), ids), samples.people(on_disk, "who")):
+        units = units_of(people)
+        assert not units.number_is_public
+        with pytest.raises(InvalidInputError, match="order of the ids"):
+            units.by_position()
     for fixed in (samples.rows(ROWS), samples.factors([ROWS[:3], ROWS[3:]]), samples.matrices(np.ones((4, 3, 3)))):
         assert units_of(fixed).number_is_public
         assert units_of(fixed).by_position().split(2)
