@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow oldest lint format bench rivals setup clean
+.PHONY: help demo test slow oldest mutants lint format bench rivals setup clean
 
 help:  ## show this list
 	@echo "eigenveil: differentially private PCA. Targets:"
@@ -29,6 +29,9 @@ test: $(READY)  ## set everything up and run the quick tests (all rooms, all rul
 slow: $(READY)  ## statistical and audit tests that take minutes, and the oldest versions
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 	$(MAKE) oldest
+
+mutants: $(READY)  ## plant mistakes in a copy of the tree; every one must be found by a test (table in tests/mutants)
+	PYTHONPATH=tests $(BIN)/python -m mutants.run --workers $(WORKERS)
 
 oldest:  ## the estimator's tests on the oldest versions that pyproject allows, in an environment of their own
 	test -x $(VENV)-oldest/bin/python || $(PYTHON) -m venv $(VENV)-oldest

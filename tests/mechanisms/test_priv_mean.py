@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigenveil.engines import TensorPopulation
+from eigenveil.engines import TensorPopulation, VectorPopulation
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import Veil, no_noise
 from eigenveil.mechanisms import priv_mean as module
 from eigenveil.mechanisms.priv_mean import priv_mean
+from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from support.veils import WatchedVeil, one_sigma
 
@@ -153,3 +154,12 @@ def test_one_unit_moves_one_bin_per_histogram_and_the_sum_by_its_sensitivity(row
         assert max(sum((first - second).values()), sum((second - first).values())) <= 1
     moved = [int(x) - int(y) for x, y in zip(sums[0].steps[0], sums[1].steps[0], strict=True)]
     assert math.sqrt(sum(x * x for x in moved)) * 2.0 ** sums[0].exponent <= sums[0].sensitivity
+
+
+def test_people_in_the_order_of_their_ids_are_refused():
+    """mutant: it works on places, and another id moves others."""
+    veil = Veil(Ledger(Budget(mu=1.0, epsilon_aside=4.0, delta_aside=1e-2), relation="replace"), source=no_noise)
+    people = VectorPopulation(samples.people(np.ones((40, 3)), np.arange(40)))
+    with pytest.raises(InvalidInputError, match="order of the ids"):
+        priv_mean(people, veil=veil, **COST, top_eigenvalue=1.0)
+    assert not veil.ledger.entries
