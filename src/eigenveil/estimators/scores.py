@@ -21,6 +21,7 @@ from eigenveil.privacy import Ledger, Relation
 from eigenveil.sources import Block, Source, memory, open_source
 from eigenveil.sources.files import has_paths
 from eigenveil.sources.labels import open_labelled
+from eigenveil.sources.people import whole_below
 from eigenveil.subspace.opening import open_units
 
 WIDTH = 3.5
@@ -232,17 +233,13 @@ def _codes(groups: Any, labels: Sequence[Hashable]) -> FloatArray:
             hint="Pass an array, a list or a series; where X is files, the name of a column.",
         )
     plain = groups.tolist() if hasattr(groups, "tolist") else list(groups)
-    whole_below = 2.0 ** (np.finfo(groups.dtype).nmant + 1) if _is_floating(groups) else 2.0**53
-    if any(isinstance(label, float) and whole_below <= abs(label) < np.inf for label in plain):
+    limit = whole_below(getattr(groups, "dtype", None))
+    if any(isinstance(label, float) and limit <= abs(label) < np.inf for label in plain):
         raise InvalidInputError(
             "expected labels that keep all their digits, got floats so large that different ones may be one.",
             hint="Pass labels as text, or as whole numbers that may be missing (pandas: dtype 'Int64').",
         )
     return np.fromiter((_code(numbers, label) for label in plain), dtype=np.float64, count=len(plain))
-
-
-def _is_floating(groups: Any) -> bool:
-    return getattr(getattr(groups, "dtype", None), "kind", None) == "f"
 
 
 def _code(numbers: dict[Hashable, float], label: Any) -> float:

@@ -94,9 +94,8 @@ def keys_of(units: Any) -> list[Any] | None:
     native = series.to_native() if isinstance(series, nw.Series) else series
     kind = getattr(native, "dtype", getattr(native, "type", None))
     untyped = kind is None or getattr(series, "dtype", None) == nw.Object
-    if not untyped and not any(
-        kind == np.dtype(one) for one in (object, np.float16)
-    ):  # Arrow cannot order half floats
+    by_hand = [np.dtype(object), np.dtype(np.float16)]  # Arrow cannot order half floats
+    if not untyped and not any(kind == one for one in by_hand):
         return None
     ids = attempt(lambda: list(native), _unfit(units), TypeError, ValueError)
     keys = [_key(one) for one in ids]
@@ -148,6 +147,11 @@ _WHOLE_BELOW = {16: 2.0**11, 32: 2.0**24, 64: 2.0**53}
 """By the bits of a float: below this, no two whole numbers share a float."""
 
 
+def whole_below(floats: Any) -> float:
+    """Below this, no two whole numbers share a float of this type; a plain Python float has 64 bits."""
+    return _WHOLE_BELOW.get(8 * getattr(floats, "itemsize", 8), _WHOLE_BELOW[64])
+
+
 def _lost_digits(limit: float) -> InvalidInputError:
     return InvalidInputError(
         f"expected ids that keep all their digits, got floats of {limit:.0f} or more: different ids may have "
@@ -187,7 +191,7 @@ def _key(one: Any) -> Any:
     if isinstance(one, int | np.integer | np.bool_):
         return int(one)
     if isinstance(one, float | np.floating):
-        return _key_of_float(float(one), _WHOLE_BELOW.get(8 * getattr(one, "itemsize", 8), _WHOLE_BELOW[64]))
+        return _key_of_float(float(one), whole_below(one))
     with contextlib.suppress(TypeError, ValueError, ArithmeticError):
         hash(one)
         return one
