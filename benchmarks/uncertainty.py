@@ -31,13 +31,13 @@ from cells import Drawn, arena, decay, from_rows, gaussian, heavy_tails
 from eigenveil import tracked_pca
 from eigenveil.engines import LocalEngine
 from eigenveil.mechanisms import Veil
-from eigenveil.mechanisms.units import Units
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace.release import Release
 from eigenveil.subspace.tracked_pca import VARIANCES_SHARE
 from eigenveil.subspace.uncertainty import component_angles, variance_errors
 from eigenveil.subspace.variances import Variances, buy_variances
+from eigenveil.units import Units
 
 FloatArray = np.typing.NDArray[np.float64]
 FITS, ROWS_BATCH, PEOPLE_BATCH = 200, 4, 50

@@ -414,9 +414,9 @@ def test_ids_given_apart(kind):
 
 
 def units_of(operator, relation="replace"):
-    from eigenveil.mechanisms.units import Units
     from eigenveil.mechanisms.veil import Veil
     from eigenveil.privacy import Budget, Ledger
+    from eigenveil.units import Units
 
     budget = Budget.from_mu(1.0)
     return Units(operator, Veil(Ledger(budget, relation=relation)), budget)

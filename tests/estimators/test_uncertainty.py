@@ -13,12 +13,12 @@ from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.uncertainty import cumulative_interval
 from eigenveil.mechanisms import Veil
-from eigenveil.mechanisms.units import Units
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace import uncertainty
 from eigenveil.subspace.uncertainty import VarianceErrors, component_angles, variance_errors
 from eigenveil.subspace.variances import Variances, buy_variances
+from eigenveil.units import Units
 
 MU = Budget.from_epsilon_delta(1.0, 1e-6).mu * math.sqrt(0.02)
 SPECTRUM = np.array([9.0, 5.0, 2.0, 1.0, 1.0, 1.0])

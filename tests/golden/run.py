@@ -3,7 +3,8 @@
     PYTHONPATH=tests python -m golden.run [word ...]           # compare to the last bit, as on one machine
     PYTHONPATH=tests python -m golden.run --write [word ...]   # keep what is released now
 
-Words choose the cases whose names hold all of them. Keep new numbers only where a change of behaviour is meant, and say so in the commit.
+Words choose the cases whose names hold all of them.
+Keep new numbers only where a change of behaviour is meant, and say so in the commit.
 """
 
 import json

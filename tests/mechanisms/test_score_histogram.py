@@ -10,9 +10,9 @@ from eigenveil.engines import LocalEngine
 from eigenveil.errors import BudgetExceededError, InvalidInputError
 from eigenveil.mechanisms import Veil, no_noise
 from eigenveil.mechanisms.score_histogram import Picture, score_histogram
-from eigenveil.mechanisms.units import Units
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
+from eigenveil.units import Units
 from support.catalogue import MECHANISMS
 from support.checks import draws_match_ledger, noise_matches_ledger, stated_sensitivity_holds
 
@@ -27,6 +27,10 @@ def open_units(operator, *, source=no_noise, relation="add-remove", engine=None)
     budget = Budget.from_mu(1.0)
     engine = LocalEngine() if engine is None else engine
     return Units(operator, Veil(Ledger(budget, relation=relation), source=source), budget, engine=engine)
+
+
+def histogram_of(units, picture, *, mu):
+    return score_histogram(units.vectors(), picture, mu=mu, veil=units.veil)
 
 
 def rows(n=500, *, seed=0):
@@ -50,7 +54,7 @@ FORMS = {
 @pytest.mark.parametrize("threads", [1, 3])
 def test_without_noise_it_is_numpys_histogram(form, threads):
     X = rows().astype(np.float32).astype(float)
-    sums = score_histogram(open_units(FORMS[form](X), engine=LocalEngine(threads)), PICTURE, mu=0.1)
+    sums = histogram_of(open_units(FORMS[form](X), engine=LocalEngine(threads)), PICTURE, mu=0.1)
     np.testing.assert_allclose(sums.inside, expected(X), atol=1e-9)
     assert sums.outside == pytest.approx(len(X) - expected(X).sum())
 
@@ -58,7 +62,7 @@ def test_without_noise_it_is_numpys_histogram(form, threads):
 def test_edges_are_numpys():
     X = np.array([[-2.0, -1.0, 0], [2.0, 3.0, 0], [-1.0, 1 / 3, 0], [2.5, 0, 0]])
     picture = Picture(axes=np.eye(3)[:, :2], origin=np.zeros(3), edges=EDGES)
-    sums = score_histogram(open_units(samples.rows(X)), picture, mu=0.1)
+    sums = histogram_of(open_units(samples.rows(X)), picture, mu=0.1)
     np.testing.assert_array_equal(sums.inside, np.histogram2d(X[:, 0], X[:, 1], bins=EDGES)[0])
     assert sums.outside == 1
 
@@ -68,7 +72,7 @@ def test_edges_are_numpys():
 def test_bad_rows_add_nothing(form, bad):
     X = rows(400)
     spoilt = np.concatenate([X, [[0.1, bad, 0.1], [0.1, 0.1, bad]]])
-    sums = [score_histogram(open_units(FORMS[form](data)), PICTURE, mu=0.1) for data in (X, spoilt)]
+    sums = [histogram_of(open_units(FORMS[form](data)), PICTURE, mu=0.1) for data in (X, spoilt)]
     np.testing.assert_array_equal(sums[0].inside, sums[1].inside)
     assert sums[0].outside == sums[1].outside
 
@@ -77,7 +81,7 @@ def test_bad_rows_add_nothing(form, bad):
 @pytest.mark.parametrize("people", [False, True])
 def test_nobody(X, people):
     operator = samples.people(X, np.zeros(len(X))) if people else samples.rows(X)
-    sums = score_histogram(open_units(operator), PICTURE, mu=0.1)
+    sums = histogram_of(open_units(operator), PICTURE, mu=0.1)
     assert not sums.inside.any()
     assert sums.outside == 0
 
@@ -86,7 +90,7 @@ def test_a_person_counts_as_one_in_all():
     X, ids = rows(600), np.random.default_rng(1).integers(0, 90, size=600)
     X[ids == 5] = np.nan
     X[np.flatnonzero(ids == 6)[0]] = np.nan
-    sums = score_histogram(open_units(samples.people(X, ids)), PICTURE, mu=0.1)
+    sums = histogram_of(open_units(samples.people(X, ids)), PICTURE, mu=0.1)
     total = np.zeros_like(sums.inside)
     for one in set(ids) - {5}:
         own = X[(ids == one) & np.isfinite(X).all(axis=1)]
@@ -104,7 +108,7 @@ def test_groups_are_one_more_axis(people, thin):
     held = sparse.csr_array(wide) if thin else wide
     operator = samples.people(held, np.arange(300)) if people else samples.rows(held)
     picture = Picture(axes=AXES, origin=ORIGIN, edges=EDGES, groups=2)
-    sums = score_histogram(open_units(operator), picture, mu=0.1)
+    sums = histogram_of(open_units(operator), picture, mu=0.1)
     assert sums.inside.shape == (2, 4, 3)
     for group in range(2):
         np.testing.assert_allclose(sums.inside[group], expected(X[codes == group]))
@@ -124,7 +128,7 @@ def mechanism(request, monkeypatch):
     make = (lambda data: samples.rows(data[:, 1:])) if request.param == "rows" else of_people
 
     def run(operator, veil):
-        score_histogram(Units(operator, veil, veil.ledger.budget), picture, mu=0.1)
+        histogram_of(Units(operator, veil, veil.ledger.budget), picture, mu=0.1)
 
     monkeypatch.setitem(MECHANISMS, "picture", (make, run))
     return request.param
@@ -177,7 +181,7 @@ def test_draws_and_noise_are_what_the_ledger_says(mechanism, relation):
 def test_noise_has_the_paid_spread(relation, scale):
     edges = (np.linspace(-2, 2, 51), np.linspace(-2, 2, 51))
     picture = Picture(axes=np.eye(2), origin=np.zeros(2), edges=edges)
-    sums = score_histogram(
+    sums = histogram_of(
         open_units(samples.rows(np.zeros((0, 2))), source=None, relation=relation), picture, mu=0.5
     )
     assert sums.noise == pytest.approx(scale)
@@ -191,16 +195,16 @@ def test_a_rows_cell_is_its_own_to_the_bit():
     scores = (X - ORIGIN) @ AXES
     edges = tuple(np.unique(np.concatenate([[-99.0], column, [99.0]])) for column in scores[::30].T)
     picture = Picture(axes=AXES, origin=ORIGIN, edges=edges)
-    whole = score_histogram(open_units(samples.rows(X)), picture, mu=0.1)
+    whole = histogram_of(open_units(samples.rows(X)), picture, mu=0.1)
     for keep in (np.arange(len(X)) % 30 != 7, np.random.default_rng(0).permutation(len(X))):
-        part = score_histogram(open_units(samples.rows(X[keep])), picture, mu=0.1)
+        part = histogram_of(open_units(samples.rows(X[keep])), picture, mu=0.1)
         np.testing.assert_array_equal(part.inside, whole.inside * (len(X[keep]) / len(X)))
 
 
 @pytest.mark.ledger_beyond_recomputation
 def test_where_noise_drowns_everything_nobody_counts():
     """Where 1 is no multiple of the grid any more, a unit adds 0 rather than a whole step."""
-    sums = score_histogram(open_units(samples.rows(rows())), PICTURE, mu=2.0**-60)
+    sums = histogram_of(open_units(samples.rows(rows())), PICTURE, mu=2.0**-60)
     assert not sums.inside.any()
 
 
@@ -219,10 +223,10 @@ def test_what_is_refused():
         Picture(axes=AXES, origin=ORIGIN, edges=(np.arange(5000.0), np.arange(5000.0)))
     units = open_units(samples.matrices(np.ones((2, 3, 3))))
     with pytest.raises(InvalidInputError, match="matrices"):
-        score_histogram(units, PICTURE, mu=0.1)
+        histogram_of(units, PICTURE, mu=0.1)
     with pytest.raises(InvalidInputError, match="columns"):
-        score_histogram(open_units(samples.rows(np.ones((2, 4)))), PICTURE, mu=0.1)
+        histogram_of(open_units(samples.rows(np.ones((2, 4)))), PICTURE, mu=0.1)
     units = open_units(samples.rows(rows()))
     with pytest.raises(BudgetExceededError):
-        score_histogram(units, PICTURE, mu=1.5)
+        histogram_of(units, PICTURE, mu=1.5)
     assert not units.veil.ledger.entries

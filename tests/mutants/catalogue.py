@@ -196,7 +196,7 @@ UNITS = (
     ),
     Mutant(
         "people are put into batches by place",
-        "src/eigenveil/mechanisms/units.py",
+        "src/eigenveil/units/units.py",
         "if not self.operator.fixed_places:",
         "if self.operator is None:",
         (f"{NASTY}::test_people_found_by_ids_have_no_fixed_places",),

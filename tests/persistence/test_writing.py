@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import eigenveil as ev
-from eigenveil import DPPCA
+from eigenveil import DPPCA, _atomic_files
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators import whole_files
 from persistence.test_round_trip import assert_same
 
 
@@ -151,7 +150,7 @@ def test_errors_of_the_system_are_explained(error, tmp_path, monkeypatch):
         raise error
 
     with monkeypatch.context() as patched:
-        patched.setattr(whole_files.os, "fsync", fails)
+        patched.setattr(_atomic_files.os, "fsync", fails)
         for path in (tmp_path / "model", tmp_path / "fresh"):
             with pytest.raises(InvalidInputError, match=f"could not be written: {error.strerror}"):
                 ev.save(fitted(SECOND), path)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from eigenveil.mechanisms import Veil
-from eigenveil.mechanisms.units import Units
 from eigenveil.operators import samples
 from eigenveil.planner.guess import make_guess
 from eigenveil.planner.imagined import ImaginedUnits, draw
 from eigenveil.privacy import Budget, Ledger
+from eigenveil.units import Units
 
 N, D = 40_000, 12
 VALUES = np.array([6.0, 4.0, 3.0] + [1.0] * (D - 3))

@@ -9,11 +9,11 @@ from scipy import sparse
 import eigenveil as ev
 from eigenveil.errors import BudgetExceededError, InvalidInputError
 from eigenveil.mechanisms import tracked_mean
-from eigenveil.mechanisms.units import Units
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace import tracked_pca, tracked_run
 from eigenveil.subspace.tracked_pca import on_units
+from eigenveil.units import Units
 from support.veils import WatchedVeil, worst_ratio
 
 DECAY = 10 * 0.7 ** np.arange(30) + 0.1

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from eigenveil.mechanisms import Veil, no_noise
-from eigenveil.mechanisms.units import Units
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace.tracking import (
@@ -17,6 +16,7 @@ from eigenveil.subspace.tracking import (
     plain_weights,
     reconciled,
 )
+from eigenveil.units import Units
 
 
 def quiet_units(operator, *, relation="add-remove"):

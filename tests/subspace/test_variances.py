@@ -6,11 +6,11 @@ from hypothesis import given, settings
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil, no_noise
-from eigenveil.mechanisms.units import Units
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.gaussian import gaussian_mu
 from eigenveil.subspace.variances import SHARES, Variances, buy_variances
+from eigenveil.units import Units
 from mechanisms.test_sensitivity import neighbours
 from support.catalogue import MECHANISMS
 from support.checks import draws_match_ledger, noise_matches_ledger, stated_sensitivity_holds

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from eigenveil.mechanisms import Veil, no_noise
-from eigenveil.mechanisms.units import Units
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
+from eigenveil.units import Units
 
 BUDGET = Budget.from_epsilon_delta(2.0, 1e-3, epsilon_aside=0.5, delta_aside=1e-4)
 TEST = (0.5, 1e-4)

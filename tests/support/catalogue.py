@@ -18,7 +18,6 @@ from eigenveil.mechanisms import (
 )
 from eigenveil.mechanisms.score_histogram import Picture, score_histogram
 from eigenveil.mechanisms.truncated_sum import noisy_truncated_sum
-from eigenveil.mechanisms.units import Units
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.gaussian import gaussian_mu
@@ -27,6 +26,7 @@ from eigenveil.subspace.dp_gauss_1 import _on_units as gauss_1_on_units
 from eigenveil.subspace.dp_gauss_2 import _noisy_projector
 from eigenveil.subspace.dp_power_method import _on_units as power_on_units
 from eigenveil.subspace.variances import buy_variances
+from eigenveil.units import Units
 
 ASIDE = {"epsilon_aside": 0.3, "delta_aside": 1e-4}
 
@@ -158,7 +158,8 @@ def _scores(rows, veil):
     units = Units(samples.rows(rows), veil, veil.ledger.budget)
     edges = np.array([-2.0, 0.0, 2.0])
     axes = np.eye(units.d)[:, [0, -1]]
-    score_histogram(units, Picture(axes=axes, origin=np.zeros(units.d), edges=(edges, edges)), mu=0.1)
+    picture = Picture(axes=axes, origin=np.zeros(units.d), edges=(edges, edges))
+    score_histogram(units.vectors(), picture, mu=0.1, veil=units.veil)
 
 
 def _column_scales(rows, veil):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from eigenveil.mechanisms import Veil, no_noise
-from eigenveil.mechanisms.units import Units
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace.opening import as_operator
+from eigenveil.units import Units
 
 
 def open_quiet(data, *, relation="replace", epsilon=1.0, delta=1e-2, aside=(0.0, 0.0), source=no_noise, veil=Veil):

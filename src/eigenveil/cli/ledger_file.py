@@ -11,8 +11,8 @@ from pathlib import Path
 
 import typer
 
+from eigenveil._atomic_files import written_whole
 from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError
-from eigenveil.estimators.whole_files import written_whole
 from eigenveil.privacy import Budget, Ledger
 
 try:

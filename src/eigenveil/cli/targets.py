@@ -8,12 +8,12 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from eigenveil._atomic_files import written_whole
 from eigenveil.cli.choosing import check_target
 from eigenveil.cli.speaking import put_json, say
 from eigenveil.cli.summary import as_plain, as_table
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.score_picture import ScoreHistogram
-from eigenveil.estimators.whole_files import written_whole
 from eigenveil.persistence import save
 from eigenveil.persistence.score_maps import save_map
 

@@ -13,13 +13,13 @@ import pyarrow.csv as pc
 import typer
 from scipy import sparse
 
+from eigenveil._atomic_files import written_whole
 from eigenveil.cli import options as o
 from eigenveil.cli.choosing import as_columns, as_data, check_target
 from eigenveil.cli.speaking import NOT_PRIVATE, ending_well, warn
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.score_files import write_scores
-from eigenveil.estimators.whole_files import written_whole
 from eigenveil.persistence import load
 from eigenveil.sources import open_source
 from eigenveil.sources.files import has_named_columns

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from eigenveil.datasets.dataset import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 
 

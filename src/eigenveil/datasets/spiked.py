@@ -7,7 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from eigenveil.datasets.dataset import Dataset, FloatArray
+from eigenveil._typing import FloatArray
+from eigenveil.datasets.dataset import Dataset
 from eigenveil.datasets.spectra import check_eigenvalues, check_size, random_basis, with_spectrum
 from eigenveil.errors import InvalidInputError
 from eigenveil.operators import Operator, samples

@@ -13,9 +13,8 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from eigenveil.engines.population import IntArray
+from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.kernels import Surveyor
-from eigenveil.kernels.loops import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._typing import BoolArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.kernels.loops import BoolArray
 
 _BLOCK = 4096
 

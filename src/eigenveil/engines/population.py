@@ -6,13 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from eigenveil._typing import FloatArray, IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip, symmetric_part
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 class Population(ABC):

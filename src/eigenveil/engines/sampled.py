@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.engines.local import LocalEngine
 from eigenveil.engines.plans import FullPlan, Plan
-from eigenveil.engines.population import FloatArray, IntArray, Population, counts_at
+from eigenveil.engines.population import Population, counts_at
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip, Surveyor, TensorSurveyor, symmetric_part
-from eigenveil.kernels.loops import BoolArray
 from eigenveil.operators import Operator
 from eigenveil.operators.operator import Prepared
 from eigenveil.operators.picking import pick

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from eigenveil.engines.population import FloatArray, IntArray, Population, counts_at
+from eigenveil._typing import FloatArray, IntArray
+from eigenveil.engines.population import Population, counts_at
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip, TensorSurveyor, symmetric_part
 

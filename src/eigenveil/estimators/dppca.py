@@ -23,11 +23,11 @@ from eigenveil.estimators.repeated_fits import Family, check_search, warn_of_rel
 from eigenveil.estimators.settings import AS_FITTED, Settings, as_fitted, changed_since, read_settings
 from eigenveil.estimators.streaming import add_to_stream, new_stream
 from eigenveil.estimators.uncertainty import UncertaintyMixin
-from eigenveil.mechanisms.units import Units
-from eigenveil.operators import Operator, PeopleOperator, RowsOperator
+from eigenveil.operators import Operator
 from eigenveil.privacy import Ledger
 from eigenveil.subspace import Release, TrackedStream
 from eigenveil.subspace.opening import Prepared, check_k
+from eigenveil.units import Units
 
 _COVERS = "the guarantee covers its own input; a scaler or imputer fitted before it is not private"
 
@@ -379,7 +379,7 @@ def _preparation(settings: Settings, operator: Operator) -> Preparation:
         n=settings.options.get("n"),
     )
     wanted = settings.buys_mean or preparation.mean is not None or settings.scale is not None
-    if wanted and not isinstance(operator, RowsOperator | PeopleOperator):
+    if wanted and not operator.has_rows:
         raise InvalidInputError(
             "units given as matrices have no rows, so they have no mean to take off and no columns to scale.",
             hint="Use center=False and scale=None, or give rows or people.",

@@ -11,11 +11,10 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.operators import Operator, PeopleOperator, RowsOperator
+from eigenveil.operators import Operator, PeopleOperator, RowsOperator, is_operator
 from eigenveil.sources import Source, memory, open_source
 from eigenveil.sources.arrays import from_lists, numbers_of
 from eigenveil.sources.guard import attempt
-from eigenveil.subspace.opening import as_operator
 
 _CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False, "ensure_min_samples": 0}
 """Bad rows are left out in silence, and no rows are no error: that there is one more is what is protected."""
@@ -23,13 +22,13 @@ _CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False, "ensure_min_sampl
 
 def open_operator(estimator: Any, X: Any, units: Any) -> Operator:
     """The units of `fit`; names and number of columns are noted on the estimator."""
-    if _is_operator(X):
+    if is_operator(X):
         if units is not None:
             raise InvalidInputError("units cannot be given with what `eigenveil.samples` made: it has its units.")
         source = getattr(X, "source", None)
         estimator._unit_column = None
         note_columns(estimator, X.d, None if source is None else source.columns)
-        return as_operator(X)
+        return X
     source = _opened(estimator, X, units)
     return RowsOperator(source) if units is None else PeopleOperator(source)
 
@@ -148,10 +147,6 @@ def _same_columns(estimator: Any, source: Source) -> None:
         )
     if known is not None and source.columns is not None and tuple(known) != source.columns:
         raise InvalidInputError("the columns have other names, or another order, than those at fit.")
-
-
-def _is_operator(X: Any) -> bool:
-    return all(hasattr(X, name) for name in ("d", "chunks", "products", "surveyor"))
 
 
 def _is_frame(X: Any) -> bool:

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.absent import FITTED, REASONS, why_absent
 from eigenveil.estimators.inputs import rows_to_transform

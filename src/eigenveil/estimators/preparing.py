@@ -17,17 +17,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.rescaling import one_column, rescaled
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms import noisy_count, private_mean, tracked_mean
 from eigenveil.mechanisms.private_mean import reachable_quantile
-from eigenveil.mechanisms.units import Units
-from eigenveil.operators import PeopleOperator, RowsOperator
+from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
 from eigenveil.privacy import split_mu
 from eigenveil.subspace.bounds import COUNT_SHARE
 from eigenveil.subspace.tracked_pca import MEAN_SHARE
+from eigenveil.units import Units
 
 SCALE_SHARE = 0.08
 _RADIUS_SHARE, _QUANTILE = 0.2, 0.99
@@ -169,7 +169,7 @@ class Preparation:
 
 def rows_of(units: Units) -> RowsOperator | PeopleOperator:
     """The operator of units that are made of rows, else explain."""
-    if not isinstance(units.operator, RowsOperator | PeopleOperator):
+    if not made_of_rows(units.operator):
         raise InvalidInputError(
             "units given as matrices have no rows, so they have no mean to take off and no columns to scale.",
             hint="Use center=False and scale=None, or give rows or people.",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.subspace import Release
 
 

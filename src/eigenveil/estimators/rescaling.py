@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
 from eigenveil.operators import PeopleOperator, RowsOperator

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._atomic_files import written_whole
+from eigenveil._typing import FloatArray
 from eigenveil.errors import PrivacyWarning
-from eigenveil.estimators.whole_files import written_whole
 
 
 def write_scores(blocks: Iterator[FloatArray], names: list[str], path: str | os.PathLike[str]) -> None:

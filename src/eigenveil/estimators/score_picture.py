@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.privacy import Ledger
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.inputs import columns_to_score, source_to_score, unit_column
 from eigenveil.estimators.rescaling import dense
 from eigenveil.estimators.score_picture import ScoreHistogram
 from eigenveil.estimators.settings import read_engine
 from eigenveil.mechanisms.score_histogram import Picture, score_histogram
-from eigenveil.operators import PeopleOperator, RowsOperator
+from eigenveil.operators import PeopleOperator, RowsOperator, is_operator, made_of_rows
 from eigenveil.privacy import Ledger, Relation
 from eigenveil.sources import Block, Source, memory, open_source
 from eigenveil.sources.files import has_paths
@@ -84,7 +84,7 @@ def release_scores(
     )
     _write_what_is_public(opened.veil.ledger, model, ask)
     what = f"histogram of scores, components {ask.components[0]} and {ask.components[1]}"
-    sums = score_histogram(opened, picture, mu=opened.budget.mu, what=what)
+    sums = score_histogram(opened.vectors(), picture, mu=opened.budget.mu, veil=opened.veil, what=what)
     return ScoreHistogram(
         counts=sums.inside,
         outside=sums.outside,
@@ -108,7 +108,7 @@ def _write_what_is_public(ledger: Ledger, model: Any, ask: Ask) -> None:
 
 
 def _operator(model: Any, X: Any, units: Any, ask: Ask) -> RowsOperator | PeopleOperator:
-    if isinstance(X, RowsOperator | PeopleOperator):
+    if is_operator(X) and made_of_rows(X):
         return _as_made(model, X, alone=units is None and ask.groups is None)
     units = unit_column(model) if units is None else units
     if ask.groups is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.rescaling import dense, divided
 from eigenveil.estimators.settings import Settings

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.estimators.settings import made_by
 from eigenveil.subspace import Release
 from eigenveil.subspace.uncertainty import VarianceErrors, check_level, component_angles, variance_errors

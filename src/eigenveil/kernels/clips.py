@@ -11,10 +11,10 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy import sparse
 
+from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels.columns import Columns
 from eigenveil.kernels.fixed_point import clip_to_grid, inner_radius, padded_width, squared_norms, to_single
-from eigenveil.kernels.loops import BoolArray, FloatArray, IntArray, Rows
 from eigenveil.kernels.row_loop import RowLoop, upper_norm
 from eigenveil.kernels.single_row_loop import SPAN, SingleRowLoop, fits
 from eigenveil.kernels.sparse_row_loop import STRETCH, SparseRowLoop

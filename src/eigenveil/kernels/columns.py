@@ -8,8 +8,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._typing import Rows
 from eigenveil.kernels import loops
-from eigenveil.kernels.loops import Rows
 
 
 class Columns:

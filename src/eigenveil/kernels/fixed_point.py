@@ -13,9 +13,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-
-FloatArray = npt.NDArray[np.float64]
 
 _LARGEST_SINGLE = (2.0 - 2.0**-23) * 2.0**1023
 _FARTHEST_EXPONENT, _MOST_BITS = 500, 62

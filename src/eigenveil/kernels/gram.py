@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
 from eigenveil.kernels import loops
 from eigenveil.kernels.clips import Clip
 from eigenveil.kernels.columns import Columns, places
 from eigenveil.kernels.fixed_point import inner_radius
-from eigenveil.kernels.loops import GROUP, BoolArray, FloatArray, IntArray, Rows
+from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, norm_error, upper
 
 _BLOCK_ENTRIES, _FEWEST_ROWS = 1 << 17, 1024

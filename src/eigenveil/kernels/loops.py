@@ -14,10 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.float64] | npt.NDArray[np.float32]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
 
 GROUP, LANES = 32, 8
 _VERSION = 4

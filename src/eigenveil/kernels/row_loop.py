@@ -10,10 +10,11 @@ from typing import Self
 
 import numpy as np
 
+from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
 from eigenveil.kernels import loops
 from eigenveil.kernels.columns import Columns, places
 from eigenveil.kernels.fixed_point import padded_width, squared_norms
-from eigenveil.kernels.loops import GROUP, LANES, BoolArray, FloatArray, IntArray, Rows
+from eigenveil.kernels.loops import GROUP, LANES
 
 _ROUND = np.float64(1.5 * 2.0**52)
 _ROUND_BITS = _ROUND.view(np.int64)

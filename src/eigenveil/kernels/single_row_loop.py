@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from eigenveil._typing import BoolArray, FloatArray, Rows, SingleArray
 from eigenveil.kernels import loops
 from eigenveil.kernels.columns import Columns, places
-from eigenveil.kernels.loops import GROUP, BoolArray, FloatArray, Rows
+from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, Loop, norm_error, residuals, upper, upper_norm
 
 SPAN = 2.0**22 - 2.0**12
@@ -19,7 +19,6 @@ SPAN = 2.0**22 - 2.0**12
 _LANES, _SLAB = 16, 64
 _ROUND = np.float32(1.5 * 2.0**23)
 _SHORTEST, _LONGEST = 2.0**-90, 2.0**80
-SingleArray = npt.NDArray[np.float32]
 
 
 class SingleRowLoop(Loop):

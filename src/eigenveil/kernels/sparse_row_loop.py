@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.kernels import loops
 from eigenveil.kernels.fixed_point import exact_sum
-from eigenveil.kernels.loops import BoolArray, FloatArray, IntArray
 from eigenveil.kernels.row_loop import FLOOR, TINY, Loop, upper_norm, upper_square
 
 Y_BITS = 29

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray, Population
+from eigenveil._typing import FloatArray
+from eigenveil.engines.population import Population
 from eigenveil.mechanisms.veil import Veil
 
 

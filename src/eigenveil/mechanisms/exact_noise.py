@@ -40,10 +40,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.byte_source import ByteSource
-
-IntArray = npt.NDArray[np.int64]
 
 _CELLS_PER_UNIT = 16
 _SELECT_BITS, _PLACE_BITS, _UNIFORM_BITS = 32, 44, 51

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from eigenveil.engines.population import FloatArray, Population
+from eigenveil._typing import FloatArray
+from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels.fixed_point import padded_width, squared_norms
 from eigenveil.mechanisms.veil import Veil

@@ -15,8 +15,9 @@ import math
 
 import numpy as np
 
+from eigenveil._typing import FloatArray
 from eigenveil.engines import TensorPopulation
-from eigenveil.engines.population import FloatArray, Population
+from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.gradients import check_tau, gradients, need_fixed_places
 from eigenveil.mechanisms.histogram import stability_histograms

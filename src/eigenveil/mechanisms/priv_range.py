@@ -15,7 +15,8 @@ import math
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray, Population
+from eigenveil._typing import FloatArray
+from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.gradients import check_tau, gradients, need_fixed_places
 from eigenveil.mechanisms.histogram import stability_histogram

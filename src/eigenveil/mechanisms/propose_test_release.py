@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.errors import BudgetExceededError
 from eigenveil.mechanisms.veil import Veil, check_sensitivity
 from eigenveil.privacy.gaussian import check_delta, check_epsilon, check_mu

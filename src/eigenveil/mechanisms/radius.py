@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray, Population
+from eigenveil._typing import FloatArray
+from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.veil import Veil
 

@@ -17,13 +17,12 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from eigenveil.engines.population import FloatArray, IntArray
+from eigenveil._typing import BoolArray, FloatArray, IntArray
+from eigenveil.engines import VectorPopulation
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import row_product, squared_row_norms
-from eigenveil.kernels.loops import BoolArray
-from eigenveil.mechanisms.units import Units
 from eigenveil.mechanisms.veil import Veil
-from eigenveil.operators import PeopleOperator, RowsOperator
+from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
 from eigenveil.operators.from_rows import sums_by
 from eigenveil.operators.operator import cut
 from eigenveil.privacy.relation import Relation
@@ -116,12 +115,14 @@ class CellSums:
     noise: float
 
 
-def score_histogram(units: Units, picture: Picture, *, mu: float, what: str = "score histogram") -> CellSums:
+def score_histogram(
+    population: VectorPopulation, picture: Picture, *, mu: float, veil: Veil, what: str = "score histogram"
+) -> CellSums:
     """How much weight of units lies in every cell of a picture, plus Gaussian noise.
 
     Parameters
     ----------
-    units : Units
+    population : VectorPopulation
         Rows or people.
     picture : Picture
         Axes, edges, number of groups: public.
@@ -164,22 +165,21 @@ def score_histogram(units: Units, picture: Picture, *, mu: float, what: str = "s
     >>> from eigenveil.operators import samples
     >>> from eigenveil.privacy import Budget, Ledger
     >>> X = np.tile([[1.0, 2.0], [-1.0, 2.0], [1.0, -2.0], [-1.0, -2.0]], (2500, 1))
-    >>> budget = Budget.from_mu(1.0)
-    >>> units = Units(samples.rows(X), Veil(Ledger(budget)), budget)
+    >>> veil = Veil(Ledger(Budget.from_mu(1.0)))
     >>> edges = np.array([-4.0, 0.0, 4.0])
     >>> picture = Picture(axes=np.eye(2), origin=np.zeros(2), edges=(edges, edges))
-    >>> sums = score_histogram(units, picture, mu=1.0)
+    >>> sums = score_histogram(VectorPopulation(samples.rows(X)), picture, mu=1.0, veil=veil)
     >>> sums.inside.shape, bool(np.all(np.abs(sums.inside - 2500) < 200)), sums.noise < 1.01
     ((2, 2), True, True)
     """
-    operator = units.operator
-    if not isinstance(operator, RowsOperator | PeopleOperator):
+    operator = population.operator
+    if not made_of_rows(operator):
         raise InvalidInputError("a picture is of rows or people: units given as matrices have no scores.")
-    if units.d != picture.d:
-        raise InvalidInputError(f"the picture is of rows with {picture.d} columns, these have {units.d}.")
-    grant = units.veil.gaussian(what, mu=mu, sensitivity=_sensitivity(units.veil), draws=picture.size)
+    if operator.d != picture.d:
+        raise InvalidInputError(f"the picture is of rows with {picture.d} columns, these have {operator.d}.")
+    grant = veil.gaussian(what, mu=mu, sensitivity=_sensitivity(veil), draws=picture.size)
     counter = _Counter(operator, picture, whole=(1 << -grant.exponent) if grant.exponent <= 0 else 0)
-    _, (sums,) = units.engine.run(units.vectors()._chunks(), counter, lambda _: np.zeros(1, dtype=np.int64))
+    _, (sums,) = population.engine.run(population._chunks(), counter, lambda _: np.zeros(1, dtype=np.int64))
     noisy = grant.release(sums).reshape(picture.groups or 1, -1)
     inside, outside = noisy[:, :-1].reshape(picture.shape), noisy[:, -1]
     return CellSums(
@@ -200,7 +200,7 @@ class _Counter:
 
     def add(self, chunk: Any, skip: BoolArray | None) -> FloatArray:
         """Take in a chunk of rows, or of people; no norms are told."""
-        if isinstance(self._operator, RowsOperator):
+        if self._operator.single_rows:
             cells, person = self._cells(chunk), None
         else:
             cells = self._cells(chunk.values)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray, Population
+from eigenveil._typing import FloatArray
+from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms.clipped_sum import noisy_clipped_sum

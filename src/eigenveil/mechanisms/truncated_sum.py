@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray, Population
+from eigenveil._typing import FloatArray
+from eigenveil.engines.population import Population
 from eigenveil.mechanisms.gradients import gradients
 from eigenveil.mechanisms.veil import Veil, check_sensitivity
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._typing import FloatArray, IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.byte_source import ByteSource, system_bytes
 from eigenveil.mechanisms.exact_noise import gaussian_integers, laplace_integers
@@ -17,8 +18,6 @@ from eigenveil.privacy.ledger import Ledger
 from eigenveil.privacy.relation import Relation
 from eigenveil.privacy.uncopied import Uncopied
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 IntegerNoise = Callable[[int, int, ByteSource], IntArray]
 
 _CEILING = 1 << 61

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.metrics.checks import FloatArray, orthonormal_rows, real_array, same_width
+from eigenveil.metrics.checks import orthonormal_rows, real_array, same_width
 
 
 def sin_angle(u: npt.ArrayLike, v: npt.ArrayLike) -> float:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-
-FloatArray = npt.NDArray[np.float64]
 
 LOOSE = 1e-5
 """How far from orthonormal rows may be: room for single precision. Within it they are straightened."""

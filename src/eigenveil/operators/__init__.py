@@ -1,10 +1,21 @@
 """A_i W for units of every form, without building A_i where it can be helped. Knows nothing of privacy."""
 
 from eigenveil.operators import samples
+from eigenveil.operators.kinds import as_operator, is_operator, made_of_rows
 from eigenveil.operators.matrices import MatricesOperator
 from eigenveil.operators.operator import Operator
 from eigenveil.operators.people import PeopleOperator
 from eigenveil.operators.rows import RowsOperator
 from eigenveil.operators.spiked import SpikedOperator
 
-__all__ = ["MatricesOperator", "Operator", "PeopleOperator", "RowsOperator", "SpikedOperator", "samples"]
+__all__ = [
+    "MatricesOperator",
+    "Operator",
+    "PeopleOperator",
+    "RowsOperator",
+    "SpikedOperator",
+    "as_operator",
+    "is_operator",
+    "made_of_rows",
+    "samples",
+]

@@ -8,9 +8,9 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip, Surveyor, TensorSurveyor, symmetric_part
-from eigenveil.kernels.loops import FloatArray
 from eigenveil.operators.operator import Prepared, cut
 
 ChunkT = TypeVar("ChunkT")

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from eigenveil._typing import FloatArray, IntArray
 from eigenveil.kernels import exact_sum, row_product, squared_row_norms, to_single
-from eigenveil.kernels.loops import FloatArray, IntArray
 from eigenveil.operators.operator import also_removed, cut, take_off
 from eigenveil.sources import Source
 from eigenveil.sources.source import Values
@@ -33,6 +33,16 @@ class FromRows:
     def fixed_places(self) -> bool:
         """As the source has."""
         return self.source.fixed_places
+
+    @property
+    def has_rows(self) -> bool:
+        """They are made of rows."""
+        return True
+
+    @property
+    def semidefinite(self) -> bool:
+        """Means of x x^T."""
+        return True
 
     def dense(self, values: Values) -> FloatArray:
         """Rows as they are meant: shifted and projected."""

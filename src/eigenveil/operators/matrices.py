@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eigenveil._typing import FloatArray, Rows
 from eigenveil.kernels import row_product, squared_row_norms
-from eigenveil.kernels.loops import FloatArray, Rows
 from eigenveil.operators.explicit import ExplicitOperator, no_rows
 from eigenveil.operators.operator import also_removed, cut, take_off
 
@@ -29,6 +29,21 @@ class MatricesOperator(ExplicitOperator[Rows]):
     def fixed_places(self) -> bool:
         """Every matrix holds its place."""
         return True
+
+    @property
+    def has_rows(self) -> bool:
+        """A matrix is given as it is."""
+        return False
+
+    @property
+    def single_rows(self) -> bool:
+        """A matrix is given as it is."""
+        return False
+
+    @property
+    def semidefinite(self) -> bool:
+        """A matrix is given as it is."""
+        return False
 
     def chunks(self) -> Iterator[Rows]:
         """A few matrices at a time."""

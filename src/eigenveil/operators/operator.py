@@ -7,8 +7,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.kernels import Clip, Surveyor, row_product
-from eigenveil.kernels.loops import BoolArray, FloatArray, IntArray
 
 
 class Operator(Protocol):
@@ -26,6 +26,18 @@ class Operator(Protocol):
     @property
     def fixed_places(self) -> bool:
         """Whether a unit's place and the number of units stay what they are when one unit becomes another."""
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether units are rows, or people with rows: a mean can be subtracted and columns can be scaled."""
+
+    @property
+    def single_rows(self) -> bool:
+        """Whether every unit is one row x, so that A = x x^T."""
+
+    @property
+    def semidefinite(self) -> bool:
+        """Whether every A_i is positive semidefinite whatever the data."""
 
     def chunks(self) -> Iterator[Any]:
         """All units, in the same order in every pass."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from eigenveil._typing import FloatArray, IntArray
 from eigenveil.kernels import outer_means, row_product, squared_row_norms
-from eigenveil.kernels.loops import FloatArray, IntArray
 from eigenveil.operators.explicit import ExplicitOperator
 from eigenveil.operators.from_rows import FromRows, sums_by
 from eigenveil.sources import Block
@@ -19,6 +19,11 @@ class PeopleOperator(FromRows, ExplicitOperator[Block]):
     Rows that are not finite, or whose norm overflows, are left out of their person; a person with no row left
     is a bad unit.
     """
+
+    @property
+    def single_rows(self) -> bool:
+        """A person may have any number of rows."""
+        return False
 
     def chunks(self) -> Iterator[Block]:
         """Blocks of whole people."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenveil.kernels.loops import BoolArray
+from eigenveil._typing import BoolArray
 from eigenveil.sources import Block
 
 

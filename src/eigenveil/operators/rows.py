@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.kernels import (
     Clip,
     GramSurveyor,
@@ -18,7 +19,6 @@ from eigenveil.kernels import (
     TensorSurveyor,
     row_product,
 )
-from eigenveil.kernels.loops import BoolArray, FloatArray, IntArray
 from eigenveil.operators.from_rows import FromRows
 from eigenveil.operators.operator import Prepared, cut
 from eigenveil.sources.source import Values
@@ -29,6 +29,11 @@ class RowsOperator(FromRows):
 
     Sparse rows stay sparse, the shift and the centre implicit; only `removed` makes them dense, a few at a time.
     """
+
+    @property
+    def single_rows(self) -> bool:
+        """One row each."""
+        return True
 
     def chunks(self) -> Iterator[Values]:
         """Blocks of rows as the source gives them."""

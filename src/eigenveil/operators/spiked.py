@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eigenveil._typing import FloatArray
 from eigenveil.kernels import Clip, Surveyor, row_product, squared_row_norms, symmetric_part
-from eigenveil.kernels.loops import FloatArray
 from eigenveil.operators.operator import take_off
 from eigenveil.operators.rows import RowsOperator
 from eigenveil.sources.source import Values
@@ -32,6 +32,21 @@ class SpikedOperator:
     def fixed_places(self) -> bool:
         """As the rows have."""
         return self.rows.fixed_places
+
+    @property
+    def has_rows(self) -> bool:
+        """The rows z are not all there is of a unit."""
+        return False
+
+    @property
+    def single_rows(self) -> bool:
+        """The rows z are not all there is of a unit."""
+        return False
+
+    @property
+    def semidefinite(self) -> bool:
+        """If the common part is."""
+        return bool(np.all(self.eigenvalues >= 0))
 
     def chunks(self) -> Iterator[Values]:
         """Blocks of rows z."""

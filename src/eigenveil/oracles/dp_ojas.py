@@ -26,20 +26,20 @@ from typing import Literal
 
 import numpy as np
 
+from eigenveil._typing import FloatArray, IntArray
 from eigenveil.engines import LocalEngine
-from eigenveil.engines.population import FloatArray, IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels.fixed_point import clip_to_grid, padded_width, squared_norms
 from eigenveil.mechanisms import Grant, noisy_count, radius_search
 from eigenveil.mechanisms.exact_noise import gaussian_integers
 from eigenveil.mechanisms.sampled_noise import sampled_noise
-from eigenveil.mechanisms.units import Units
 from eigenveil.mechanisms.veil import check_sensitivity, grid_exponent
 from eigenveil.oracles.steps import Answer, Rates, rate_at, step
 from eigenveil.privacy import split_mu
 from eigenveil.privacy.gaussian import check_delta, check_epsilon
 from eigenveil.privacy.poisson import poisson_noise_multiplier
 from eigenveil.schedules import HarmonicSchedule
+from eigenveil.units import Units
 
 _COUNT_SHARE, _CLIP_SHARE = 0.01, 0.09
 MOST_STEPS = 30

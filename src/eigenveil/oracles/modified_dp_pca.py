@@ -20,19 +20,20 @@ from typing import Literal
 
 import numpy as np
 
+from eigenveil._typing import FloatArray
 from eigenveil.engines import RangePlan
-from eigenveil.engines.population import FloatArray, Population
+from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import noisy_clipped_sum, noisy_count, tracked_mean
 from eigenveil.mechanisms.gradients import check_tau, need_fixed_places
 from eigenveil.mechanisms.priv_mean import priv_mean
 from eigenveil.mechanisms.priv_range import priv_range
 from eigenveil.mechanisms.radius import QUERIES
-from eigenveil.mechanisms.units import Units
 from eigenveil.mechanisms.veil import check_sensitivity
 from eigenveil.oracles.steps import Answer, Rates, rate_at, step
 from eigenveil.privacy import split_mu
 from eigenveil.schedules import HarmonicSchedule
+from eigenveil.units import Units
 
 MeanEstimator = Literal["tracked", "privmean"]
 RangeFinder = Literal["tracked", "privrange"] | float

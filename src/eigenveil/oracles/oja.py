@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenveil.mechanisms.units import Units
 from eigenveil.oracles.steps import Answer, Rates, rate_at, step
 from eigenveil.schedules import HarmonicSchedule
+from eigenveil.units import Units
 
 
 @dataclass(frozen=True, kw_only=True)

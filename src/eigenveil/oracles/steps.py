@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.mechanisms.units import Units
+from eigenveil.units import Units
 
 Rates = Callable[[int], float] | Sequence[float]
 """Learning rates: a function of the step t = 1, 2, ..., or a list that begins with that of step 1."""

@@ -27,8 +27,8 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors import numpy as tensor_file
 
+from eigenveil._atomic_files import beside, to_disk, written_whole
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.whole_files import beside, to_disk, written_whole
 from eigenveil.persistence.plain import DTYPES, Arrays
 from eigenveil.persistence.strict_json import DamagedFileError, canonical, parse
 

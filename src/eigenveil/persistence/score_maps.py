@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from eigenveil._atomic_files import written_whole
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.score_picture import ScoreHistogram
-from eigenveil.estimators.whole_files import written_whole
 from eigenveil.persistence.strict_json import DamagedFileError, parse
 
 NAME = "score-map.json"

@@ -11,11 +11,12 @@ from typing import cast
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from eigenveil.mechanisms.units import Units
-from eigenveil.planner.guess import FloatArray, Guess
+from eigenveil._typing import FloatArray
+from eigenveil.planner.guess import Guess
 from eigenveil.planner.imagined import Drawn, ImaginedUnits, draw, shortened
 from eigenveil.privacy.budget import Budget
 from eigenveil.subspace.tracked_pca import on_units
+from eigenveil.units import Units
 
 FEWEST, MOST, EASY = 3, 6, 1500
 """How often runs are repeated: EASY/d times, within limits."""

@@ -16,12 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
 
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-
-FloatArray = npt.NDArray[np.float64]
 
 PRESETS = ("fast decay", "slow decay", "flat")
 MOST_ROWS = 20

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from eigenveil.operators import Operator, samples
-from eigenveil.planner.guess import FloatArray, Guess
+from eigenveil._typing import FloatArray
+from eigenveil.planner.guess import Guess
 from eigenveil.privacy.budget import Budget
 from eigenveil.privacy.relation import Relation
 
@@ -148,7 +148,7 @@ def shortened(norms: FloatArray, radius: float) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class ImaginedUnits:
-    """What a method may ask of units (`mechanisms.units.Units`), answered from a guess.
+    """What a method may ask of units (`PrivateUnits`), answered from a guess.
 
     Parameters
     ----------
@@ -191,11 +191,9 @@ class ImaginedUnits:
         return Noise(self.rng)
 
     @property
-    def operator(self) -> Operator:
-        """Of the right kind, without data: some methods are quicker on rows."""
-        nobody = np.zeros((1, self.d))
-        alone = self.guess.rows_each == 1 and not self.guess.still.any()
-        return samples.rows(nobody) if alone else samples.matrices(nobody[:, :, None] * nobody[:, None, :])
+    def single_rows(self) -> bool:
+        """Whether every unit is one row."""
+        return self.guess.rows_each == 1 and not self.guess.still.any()
 
     def random_start(self, columns: int) -> FloatArray:
         """Random orthonormal columns."""

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.planner import paper
 from eigenveil.planner.expected import Setting
-from eigenveil.planner.guess import FloatArray, Guess, make_guess
+from eigenveil.planner.guess import Guess, make_guess
 from eigenveil.planner.result import MOST_EPSILON, MOST_N, Expected, Plan
 from eigenveil.privacy.budget import Budget
 from eigenveil.privacy.gaussian import check_delta, check_epsilon

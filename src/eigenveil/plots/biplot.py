@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.plots.score_map import ScoreMapDisplay
 from eigenveil.plots.style import (
@@ -23,7 +23,6 @@ from eigenveil.plots.style import (
     titled,
 )
 
-FloatArray = npt.NDArray[np.float64]
 _REACH, _ROOM = 0.6, 1.5
 """How far the longest arrow goes, over the distance to the nearest side of the map; and how far the sides are,
 over the longest arrow, where there is no map. The rest is for names."""

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from eigenveil._typing import FloatArray
 from eigenveil.plots.style import BLUE, HATCHES, axes_or_new, guarantee_of, ink, shortened, titled
 from eigenveil.privacy import Entry, Ledger, Parallel
 
-FloatArray = npt.NDArray[np.float64]
 _REST, _UNSPENT = "smaller ones", "not spent"
 
 

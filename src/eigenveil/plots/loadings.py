@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from eigenveil._typing import FloatArray
 from eigenveil.plots.style import (
     BLUE,
     HATCHES,
@@ -22,8 +22,6 @@ from eigenveil.plots.style import (
     shortened,
     titled,
 )
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

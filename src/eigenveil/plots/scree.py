@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from eigenveil._typing import FloatArray
 from eigenveil.plots.style import BLUE, axes_or_new, guarantee_of, ink, intervals_of, titled
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

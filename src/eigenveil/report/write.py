@@ -10,8 +10,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from eigenveil._atomic_files import written_whole
 from eigenveil.estimators.settings import as_fitted
-from eigenveil.estimators.whole_files import written_whole
 from eigenveil.plots import ScreeDisplay
 from eigenveil.privacy import Entry, Ledger
 from eigenveil.report.methods import methods_of

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.columns import choose_positions, refuse_named_unit
 from eigenveil.sources.guard import attempt, is_missing
-from eigenveil.sources.source import IntArray
 
 _HEAD = 2000
 """Rows by which columns of objects are judged."""

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from eigenveil._typing import IntArray
 from eigenveil.kernels import Columns
 from eigenveil.sources.columns import choose_names, find_unit, refuse_types
-from eigenveil.sources.source import IntArray
 
 
 def accepts(data: Any) -> bool:

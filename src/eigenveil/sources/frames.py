@@ -9,11 +9,11 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.arrow import to_floats
 from eigenveil.sources.columns import choose_names, find_unit, refuse_types
 from eigenveil.sources.guard import attempt
-from eigenveil.sources.source import IntArray
 
 
 def accepts(data: Any) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import memory
 from eigenveil.sources.arrays import check_matrix
@@ -22,7 +23,7 @@ from eigenveil.sources.columns import choose_positions, refuse_named_unit
 from eigenveil.sources.guard import attempt
 from eigenveil.sources.people import group
 from eigenveil.sources.rows import Rows, RowsSource
-from eigenveil.sources.source import IntArray, Source, Values
+from eigenveil.sources.source import Source, Values
 
 _ERRORS = (ValueError, OSError, EOFError, KeyError, TypeError, SyntaxError, zipfile.BadZipFile, zlib.error)
 _HEADERS: dict[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {

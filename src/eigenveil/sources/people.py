@@ -14,10 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.guard import attempt, is_missing
 from eigenveil.sources.rows import Rows, RowsSource
-from eigenveil.sources.source import Block, IntArray, rows_per_block
+from eigenveil.sources.source import Block, rows_per_block
 
 
 @dataclass(frozen=True, repr=False, eq=False)

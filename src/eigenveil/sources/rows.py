@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from eigenveil.sources.source import Block, IntArray, Values, rows_per_block
+from eigenveil._typing import IntArray
+from eigenveil.sources.source import Block, Values, rows_per_block
 
 
 class Rows(Protocol):

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from eigenveil._typing import IntArray
 from eigenveil.kernels import Columns
 
 Values: TypeAlias = "npt.NDArray[Any] | sparse.csr_array[Any, Any] | Columns"
-IntArray = npt.NDArray[np.int64]
 
 BLOCK_BYTES = 4 << 20
 """A block is about this large at most. Larger ones leave the cache, and cost fresh pages of memory each time."""

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.arrays import check_matrix, float_type
 from eigenveil.sources.columns import choose_positions, refuse_named_unit
 from eigenveil.sources.guard import attempt
-from eigenveil.sources.source import IntArray
 
 Csr = Any  # csr_array and csr_matrix alike; their stubs differ, their attributes do not
 

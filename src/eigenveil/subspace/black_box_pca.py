@@ -8,11 +8,12 @@ from typing import Any
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil
-from eigenveil.mechanisms.units import Units
+from eigenveil.operators import as_operator
 from eigenveil.privacy import Budget, Ledger, Relation
 from eigenveil.subspace.deflation import Oracle, deflate, together
-from eigenveil.subspace.opening import as_operator, check_k, open_units
+from eigenveil.subspace.opening import check_k, open_units
 from eigenveil.subspace.release import Release, signed
+from eigenveil.units import Units
 
 
 def black_box_pca(

@@ -15,14 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import noisy_count, radius_search
 from eigenveil.mechanisms.private_mean import reachable_quantile
-from eigenveil.mechanisms.units import Units
-from eigenveil.operators import RowsOperator
 from eigenveil.privacy.budget import split_mu
 from eigenveil.subspace.tracking import TINY
+from eigenveil.units import Units
 
 COUNT_SHARE, RADIUS_SHARE = 0.01, 0.06
 """Shares of mu^2 for the number of units and for the radius, where they are bought."""
@@ -147,7 +146,7 @@ def _number(units: Units, declared: Declared, mu: float) -> float:
 
 def matrix_radius(units: Units, quantile: float, *, n_hat: float, mu: float, by_rows: bool) -> float:
     """A radius that holds that share of the ||A_i||_F; `by_rows`: of the ||x||^2, where units are rows."""
-    rows = by_rows and isinstance(units.operator, RowsOperator)
+    rows = by_rows and units.single_rows
     population = units.vectors() if rows else units.matrices()
     q = reachable_quantile(quantile, n_hat=n_hat, mu_radius=mu)
     centre = np.zeros(population.shape)

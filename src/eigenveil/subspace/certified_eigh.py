@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 
 
 def orthogonality_error(d: int) -> float:

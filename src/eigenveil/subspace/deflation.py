@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.mechanisms.units import Units
 from eigenveil.oracles.steps import Answer
+from eigenveil.units import Units
 
 Oracle = Callable[[Units], Any]
 """Units, already projected and its own part, -> a direction: an array of d numbers, or an `Answer`."""

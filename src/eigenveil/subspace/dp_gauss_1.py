@@ -13,15 +13,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from eigenveil._typing import FloatArray
 from eigenveil.engines import LocalEngine
-from eigenveil.engines.population import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import noisy_clipped_sum
-from eigenveil.mechanisms.units import Units
 from eigenveil.privacy import Ledger, Relation
 from eigenveil.subspace.bounds import Declared, buy_bounds
 from eigenveil.subspace.opening import check_k, open_units
 from eigenveil.subspace.release import Release, signed
+from eigenveil.units import Units
 
 _WHAT = "second moment"
 

@@ -20,17 +20,17 @@ from typing import Any
 
 import numpy as np
 
+from eigenveil._typing import FloatArray
 from eigenveil.engines import LocalEngine
-from eigenveil.engines.population import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import propose_test_release
-from eigenveil.mechanisms.units import Units
-from eigenveil.operators import Operator, PeopleOperator, RowsOperator, SpikedOperator
+from eigenveil.operators import SpikedOperator
 from eigenveil.privacy import Ledger, Relation
 from eigenveil.subspace.bounds import Bounds, Declared, buy_bounds
 from eigenveil.subspace.certified_eigh import backward_error, certified_eigh, orthogonality_error
 from eigenveil.subspace.opening import check_k, open_units
 from eigenveil.subspace.release import Release, signed
+from eigenveil.units import Units
 
 NOT_PRIVATE = (
     "DP-Gauss-2 as printed: the noise on its gap ignores beta and is drawn again where the gap is not positive, "
@@ -234,20 +234,13 @@ class Reach:
 def _reach(units: Units, R: float, *, psd: bool) -> Reach:
     relation = units.veil.relation
     m = relation.distance_between_sums(R)
-    if not _psd_by_form(units.operator):
+    if not units.operator.semidefinite:
         projected = getattr(units.operator, "removed", None) is not None  # what cancels may come out negative
         if not psd or projected:
             return Reach(gap=2 * m, m=m, c=m)
         units.veil.ledger.declare("all matrices are positive semidefinite", note="declared by the caller")
     c = R + _psd_error(units, R)
     return Reach(gap=relation.distance_between_sums(c), m=m, c=c)
-
-
-def _psd_by_form(operator: Operator) -> bool:
-    """Whether units are positive semidefinite whatever the data."""
-    if isinstance(operator, SpikedOperator):
-        return bool(np.all(operator.eigenvalues >= 0))
-    return isinstance(operator, RowsOperator | PeopleOperator)
 
 
 def _psd_error(units: Units, R: float) -> float:

@@ -10,13 +10,13 @@ from typing import Any, Literal, cast
 from eigenveil.engines import LocalEngine, RangePlan
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.gradients import need_fixed_places
-from eigenveil.mechanisms.units import Units
 from eigenveil.oracles.modified_dp_pca import MeanEstimator, ModifiedDPPCA, RangeFinder
 from eigenveil.oracles.steps import Rates
 from eigenveil.privacy import Ledger, Relation
 from eigenveil.subspace.black_box_pca import run
 from eigenveil.subspace.opening import check_k, open_units
 from eigenveil.subspace.release import Release
+from eigenveil.units import Units
 
 RatesPerComponent = Rates | Sequence[Callable[[int], float]] | Sequence[Sequence[float]]
 

@@ -9,9 +9,9 @@ from typing import Any
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import BudgetExceededError, InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil
-from eigenveil.mechanisms.units import Units
-from eigenveil.operators import Operator, samples
+from eigenveil.operators import as_operator
 from eigenveil.privacy import Budget, Ledger, Relation
+from eigenveil.units import Units
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,12 +78,6 @@ def open_units(
         engine=LocalEngine() if engine is None else engine,
     )
     return data.prepare(units) if isinstance(data, Prepared) else units
-
-
-def as_operator(data: Any) -> Operator:
-    """What `samples` made, or one unit per row of anything else."""
-    is_operator = all(hasattr(data, name) for name in ("d", "chunks", "products", "surveyor"))
-    return data if is_operator else samples.rows(data)
 
 
 def check_k(k: int, d: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.subspace.sigma import Sigma, gaps, least_gap, luck
 from eigenveil.subspace.tracking import TINY, Answer, State
 

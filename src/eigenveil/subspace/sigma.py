@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.subspace.tracking import TINY
 
 CLIPS = (0.03, 0.5, 0.75, 0.99)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenveil._typing import BoolArray, FloatArray
 from eigenveil.engines import plans
-from eigenveil.engines.population import FloatArray
-from eigenveil.kernels.loops import BoolArray
 from eigenveil.operators import Operator, samples
 from eigenveil.privacy.uncopied import Uncopied
 

@@ -33,12 +33,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._typing import FloatArray
 from eigenveil.engines import LocalEngine
-from eigenveil.engines.population import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms import noisy_census, private_mean
-from eigenveil.mechanisms.units import Units
 from eigenveil.privacy import Ledger, Relation, split_mu
 from eigenveil.subspace.bounds import COUNT_SHARE, Declared
 from eigenveil.subspace.opening import check_k, open_units
@@ -46,6 +45,7 @@ from eigenveil.subspace.release import Release, signed
 from eigenveil.subspace.tracked_run import FEW, WIDEST_MATRIX, Run
 from eigenveil.subspace.tracking import State
 from eigenveil.subspace.variances import buy_variances
+from eigenveil.units import Units
 
 MEAN_SHARE, VARIANCES_SHARE = 0.08, 0.02
 MANY_BAD = 0.05

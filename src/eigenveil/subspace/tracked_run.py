@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.mechanisms import noisy_clipped_sum, tracked_mean
 from eigenveil.mechanisms.private_mean import reachable_quantile
 from eigenveil.mechanisms.radius import QUERIES
-from eigenveil.mechanisms.units import Units
-from eigenveil.operators import RowsOperator
 from eigenveil.privacy import split_mu
 from eigenveil.subspace.bounds import gaussian_spread, lengths, matrix_radius
 from eigenveil.subspace.prices import bias_of_block, lag, noise_of_block, noise_of_matrix, slowness, whole_spectrum
@@ -34,6 +32,7 @@ from eigenveil.subspace.tracking import (
     plain_weights,
     reconciled,
 )
+from eigenveil.units import Units
 
 PILOT_SHARE, PILOT_ROUNDS, PILOT_GROWTH = 0.3, 4, 3.0
 LOOK_SHARE, MATRIX_SHARE, FIRST_MATRIX = 0.01, 0.28, 0.1
@@ -180,7 +179,7 @@ class Run:
         Rows that lie evenly around 0 do so when clipped, too; where a long tail lies on one side, their mean goes
         to the other. (Rows that are not around 0 at all lean as well: a clip may bend these, too.)
         """
-        if not isinstance(self.units.operator, RowsOperator):
+        if not self.units.single_rows:
             return False
         mu_lengths, mu_lean = (self.mu * math.sqrt(share) for share in (LENGTHS_SHARE, LEAN_SHARE))
         median, spread = lengths(self.units, math.sqrt(self.trace), n_hat=self.n_hat, mu=mu_lengths)
@@ -204,7 +203,7 @@ class Run:
         one direction and the rest is even.
         """
         d = self.units.d
-        rows = isinstance(self.units.operator, RowsOperator) and d <= WIDEST_MATRIX
+        rows = self.units.single_rows and d <= WIDEST_MATRIX
         return rows and 2 * d < limit * self.n_hat * self.mu**2
 
     def noise_over_sample(self, state: State, noise: float, *, spread: float) -> float:

@@ -23,13 +23,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from eigenveil._typing import BoolArray
 from eigenveil.engines import LocalEngine
 from eigenveil.engines.plans import StreamBatches
 from eigenveil.errors import InvalidInputError
-from eigenveil.kernels.loops import BoolArray
 from eigenveil.mechanisms import SeededBytes, Veil, noisy_count
 from eigenveil.mechanisms.radius import QUERIES
-from eigenveil.mechanisms.units import Units
 from eigenveil.privacy import Budget, Ledger, Relation, split_mu
 from eigenveil.privacy.uncopied import Uncopied
 from eigenveil.sources import Source, memory, open_source
@@ -52,6 +51,7 @@ from eigenveil.subspace.tracking import (
     nothing_known,
     plain_weights,
 )
+from eigenveil.units import Units
 
 PILOT_ROUNDS = 4
 MEMORY = 50.0

@@ -22,11 +22,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eigenveil.engines.population import FloatArray, Population
+from eigenveil._typing import FloatArray
+from eigenveil.engines.population import Population
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms import noisy_clipped_sum, radius_search
-from eigenveil.mechanisms.units import Units
 from eigenveil.privacy.budget import split_mu
+from eigenveil.units import Units
 
 RADIUS_SHARE = 0.06
 """Share of a round's mu^2 for its radius."""

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from eigenveil.engines.population import FloatArray
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.subspace.release import Release
 from eigenveil.subspace.variances import Variances

@@ -25,16 +25,16 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from eigenveil.engines.population import FloatArray, Population
+from eigenveil._typing import FloatArray
+from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms import noisy_clipped_sum, radius_search
 from eigenveil.mechanisms.private_mean import reachable_quantile
 from eigenveil.mechanisms.radius import EDGES, QUERIES
-from eigenveil.mechanisms.units import Units
 from eigenveil.mechanisms.veil import Veil
-from eigenveil.operators import RowsOperator
 from eigenveil.privacy.budget import split_mu
+from eigenveil.units import Units
 
 SHARES = {"radius": 0.15, "sum": 0.6, "above": 0.02, "middle": 0.08, "rest radius": 0.06, "rest sum": 0.09}
 """Shares of mu^2. Where components are as many as columns there is no rest, and its shares go to the others."""
@@ -198,7 +198,7 @@ def buy_variances(
         rest_seen=rest.seen,
         rest_quantile=rest.quantile,
         n_hat=n_hat,
-        rows=isinstance(units.operator, RowsOperator),
+        rows=units.single_rows,
     )
 
 

@@ -28,8 +28,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.theory.checks import FloatArray, not_negative, positive, share, spectrum, whole
+from eigenveil.theory.checks import not_negative, positive, share, spectrum, whole
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def positive(**values: float) -> None:

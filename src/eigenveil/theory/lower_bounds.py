@@ -10,8 +10,9 @@ import math
 
 import numpy.typing as npt
 
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.theory.checks import FloatArray, positive, share, spectrum, whole
+from eigenveil.theory.checks import positive, share, spectrum, whole
 
 
 def lower_bound_spiked(

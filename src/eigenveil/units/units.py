@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from eigenveil._typing import BoolArray, FloatArray
 from eigenveil.engines import (
     BlockPopulation,
     Coins,
@@ -20,9 +21,7 @@ from eigenveil.engines import (
     VariancePopulation,
     VectorPopulation,
 )
-from eigenveil.engines.population import FloatArray
 from eigenveil.errors import InvalidInputError, NotDisjointError
-from eigenveil.kernels.loops import BoolArray
 from eigenveil.mechanisms.byte_source import SeededBytes
 from eigenveil.mechanisms.exact_noise import gaussian_integers
 from eigenveil.mechanisms.veil import Veil
@@ -72,6 +71,11 @@ class Units:
     def d(self) -> int:
         """Number of columns."""
         return self.operator.d
+
+    @property
+    def single_rows(self) -> bool:
+        """Whether every unit is one row, which is public."""
+        return self.operator.single_rows
 
     def block(self, W: FloatArray) -> BlockPopulation:
         """The population of A_i W."""

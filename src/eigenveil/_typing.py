@@ -1,0 +1,13 @@
+"""Types of arrays that every package uses."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+SingleArray = npt.NDArray[np.float32]
+Rows = FloatArray | SingleArray
+"""Rows of numbers in either precision."""
