@@ -17,11 +17,11 @@ import pytest
 import eigenveil as ev
 from eigenveil import DPPCA
 from eigenveil.engines import TensorPopulation
-from eigenveil.estimators.algorithms import ALGORITHMS
 from eigenveil.mechanisms import Veil, noisy_count
 from eigenveil.mechanisms.count import Census
 from eigenveil.oracles.dp_ojas import DPOjas
 from eigenveil.report import render_report
+from eigenveil.subspace.registry import ALGORITHMS
 from support.pinned import same_but_for_data
 
 D, N = 5, 1200

@@ -3,6 +3,7 @@
 import copy
 import itertools
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -20,10 +21,10 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 import eigenveil as ev
 from eigenveil import DPPCA
 from eigenveil.errors import BudgetExceededError, InvalidInputError, PrivacyWarning
-from eigenveil.estimators.algorithms import ALGORITHMS
 from eigenveil.mechanisms import veil
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace import Release
+from eigenveil.subspace.registry import ALGORITHMS
 from eigenveil.subspace.variances import Variances
 
 SPREAD = np.array([5.0, 3.0, 1.0, 1.0, 1.0, 1.0])
@@ -417,7 +418,7 @@ def _with_variances(release):
 
 def test_released_variances_become_attributes(monkeypatch):
     algorithm = ALGORITHMS["tracked"]
-    changed = type(algorithm)(run=lambda *args, **kw: _with_variances(ev.tracked_pca(*args, **kw)), values=True)
+    changed = replace(algorithm, run=lambda *args: _with_variances(algorithm.run(*args)))
     monkeypatch.setattr("eigenveil.estimators.settings.find_algorithm", lambda _: changed)
     X = rows()
     pca = DPPCA(2, center=False, random_state=0).fit(X - np.arange(6))

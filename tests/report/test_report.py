@@ -128,7 +128,7 @@ def test_warnings():
         few = DPPCA(1, epsilon=0.5, delta=0.01, random_state=0, scale=np.ones(5)).fit(rows(300))
     text = html.unescape(render_report(few))
     assert "NOT PRIVATE: seeded" in text
-    assert "Too few units" in text
+    assert "units are few for this epsilon and delta" in text
     assert "Declared public, and not protected: column scales" in text
     assert "delta = 0.01 is more than 1 in about" in text
 
@@ -140,8 +140,11 @@ def test_few_units_are_told_where_the_fit_warns():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             pca = DPPCA(2, random_state=0).fit(rows(n))
-        warned = any("are few for this epsilon" in str(one.message) for one in caught)
-        assert ("Too few units" in render_report(pca)) == warned
+        warned = [str(one.message) for one in caught]
+        assert [one.text for one in pca.warnings_] == warned
+        text = html.unescape(render_report(pca))
+        assert all(message[1:] in text for message in warned)
+        assert any("are few for this epsilon" in message for message in warned) == (n < 900)
 
 
 def test_bad_units_are_told():
@@ -152,7 +155,7 @@ def test_bad_units_are_told():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pca = DPPCA(2, random_state=0).fit(X)
-    assert re.search(r"About 1[3-7]\d\d units \(a noisy count\) had no row", render_report(pca))
+    assert re.search(r"By a noisy count, 1[3-7]\d\d units beside 3\d\d\d good ones", render_report(pca))
 
 
 def test_a_sound_private_fit_has_no_warning(page):
@@ -170,7 +173,8 @@ def test_what_was_not_released_is_said(name):
 
 
 def test_one_component(tmp_path):
-    pca = DPPCA(1, random_state=0).fit(rows()[:, :1])
+    with pytest.warns(UserWarning, match="of the units were clipped when variances were taken"):
+        pca = DPPCA(1, random_state=0).fit(rows()[:, :1])
     path = write_report(pca, tmp_path / "one.html")
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert [file.name for file in tmp_path.iterdir()] == ["one.html"]

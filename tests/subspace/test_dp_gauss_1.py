@@ -1,6 +1,7 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,7 @@ from eigenveil.errors import BudgetExceededError, InvalidInputError
 from eigenveil.mechanisms import SeededBytes, no_noise
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
-from eigenveil.subspace.bounds import Declared
-from eigenveil.subspace.dp_gauss_1 import _on_units, _printed_mu, dp_gauss_1
+from eigenveil.subspace.dp_gauss_1 import Gauss1Options, _printed_mu, dp_gauss_1, run
 from support.baselines import BUDGET, clipped, forms, orthonormal, same_span, under, units_of
 from support.veils import WatchedVeil, one_sigma, worst_ratio
 
@@ -18,13 +18,13 @@ RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(3000, 5)) * [4, 2, 1, 0.5, 0.25]
 
 
-@pytest.mark.parametrize("printed_mu", [None, 0.1])
-def test_without_noise_it_is_the_pseudo_code(printed_mu):
+@pytest.mark.parametrize("noise", ["exact", "printed"])
+def test_without_noise_it_is_the_pseudo_code(noise):
     for relation in ("add-remove", "replace"):
         for given, matrices in forms(np.random.default_rng(1)).values():
             beta = math.sqrt(np.median(np.linalg.norm(matrices, axis=(1, 2))))
-            units = units_of(given, relation=relation)
-            release = _on_units(units, 2, Declared(beta=beta, n=60), printed_mu=printed_mu)
+            units = replace(units_of(given, relation=relation), stated=(0.5, 1e-3))
+            release = run(units, 2, Gauss1Options(beta=beta, n=60, noise=noise))
             values, vectors = np.linalg.eigh(clipped(matrices, beta**2).sum(axis=0))
             same_span(release.components, vectors[:, ::-1][:, :2].T)
             np.testing.assert_allclose(release.eigenvalues, values[::-1][:2] / 60, rtol=1e-4)
@@ -45,12 +45,13 @@ def test_noise_is_the_one_of_the_exact_curve(delta, sigma):
 
 def test_noise_is_mirrored_and_smaller_off_the_diagonal():
     seen = {}
-    for noise, off in ((None, math.sqrt(0.5)), (0.2, 1.0)):
+    for noise, off in (("exact", math.sqrt(0.5)), ("printed", 1.0)):
         veil = WatchedVeil(Ledger(BUDGET), source=one_sigma)
-        _on_units(under(samples.rows(np.zeros((3, 4))), veil), 4, Declared(beta=2.0, n=3), printed_mu=noise)
+        units = replace(under(samples.rows(np.zeros((3, 4))), veil), stated=(0.5, 1e-3))
+        run(units, 4, Gauss1Options(beta=2.0, n=3, noise=noise))
         seen[noise] = veil.seen[0]
         assert seen[noise].weights[-1] == pytest.approx(off)
-    assert sum(s.size for s in seen[0.2].steps) == 10
+    assert sum(s.size for s in seen["printed"].steps) == 10
 
 
 def test_printed_noise():
@@ -69,7 +70,8 @@ def test_printed_noise():
 def test_printed_mu_always_fits():
     for epsilon in (0.01, 0.3, 1.0):
         for delta in (1e-9, 1e-3, 0.2):
-            assert _printed_mu(epsilon, delta) <= Budget.from_epsilon_delta(epsilon, delta).mu
+            units = replace(units_of(ROWS), stated=(epsilon, delta))
+            assert _printed_mu(units) <= Budget.from_epsilon_delta(epsilon, delta).mu
 
 
 def test_everything_bought_adds_up():
@@ -102,9 +104,9 @@ def test_no_neighbour_exceeds_the_stated_sensitivity(relation):
         B = rng.normal(size=(12, 3, 3)) * 3
         first, second = neighbours(form, B, relation)
         a = WatchedVeil(Ledger(BUDGET, relation=relation), source=source)
-        _on_units(under(first, a), 2, Declared())
+        run(under(first, a), 2, Gauss1Options())
         b = WatchedVeil(Ledger(BUDGET, relation=relation), source=source, transcript=a.seen)
-        _on_units(under(second, b), 2, Declared())
+        run(under(second, b), 2, Gauss1Options())
         assert worst_ratio(a.seen, b.seen) <= 1
 
 

@@ -1,6 +1,7 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,11 +13,11 @@ from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.gaussian import gaussian_mu
 from eigenveil.subspace.bounds import Bounds, Declared, buy_bounds
 from eigenveil.subspace.dp_gauss_2 import (
+    DP_GAUSS_2,
+    Gauss2Options,
     Reach,
     _grid,
     _noisy_projector,
-    _on_units,
-    _printed_on_units,
     _psd_error,
     _reach,
     dp_gauss_2,
@@ -117,7 +118,7 @@ def test_noise_follows_a_gap_just_above_what_is_needed(relation, factor):
         rows[:first, 0] = rows[first:, 1] = math.sqrt(small)
         units = units_of(rows, relation=relation)
         bounds = Bounds(radius=R, n_hat=float(n), n_noise=1.0, mu=BUDGET.mu)
-        noisy = _noisy_projector(units, 1, bounds, test=TEST, psd=False)
+        noisy = _noisy_projector(units, 1, bounds, psd=False)
         test, *rest = [entry for entry in units.veil.ledger.entries if entry.kind != "declared"]
         reach = _reach(units, R, psd=False)
         left = (2 * first - n) * small - test.scale * math.log(1 / (2 * TEST[1])) - reach.c
@@ -161,7 +162,7 @@ def run(form, X, veil):
         "matrices": lambda: samples.matrices(outer),
     }[form]()
     units = under(given, veil)
-    return _noisy_projector(units, 1, buy_bounds(units, Declared()), test=TEST, psd=False)
+    return _noisy_projector(units, 1, buy_bounds(units, Declared()), psd=False)
 
 
 @pytest.mark.parametrize("form", ["rows", "people", "spiked"])
@@ -192,7 +193,7 @@ def test_without_noise_it_is_the_pseudo_code():
         given, matrices = units_given[form]
         R = np.median(np.linalg.norm(matrices, axis=(1, 2)))
         units = units_of(given, relation=relation)
-        release = _on_units(units, 1, Declared(beta=math.sqrt(R), n=4000), test=TEST)
+        release = DP_GAUSS_2.run(units, 1, Gauss2Options(beta=math.sqrt(R), n=4000))
         X = clipped(matrices, R).sum(axis=0)
         same_span(release.components, np.linalg.eigh(X)[1][:, ::-1][:, :1].T)
         test, out = [e for e in units.veil.ledger.entries if e.kind != "declared"]
@@ -296,7 +297,7 @@ def test_printed_says_not_private_wherever_one_looks():
 def test_printed_noise_is_the_printed_noise():
     epsilon, delta, R = 1.0, 1e-2, 25.0
     units = units_of(ROWS, budget=Budget.from_epsilon_delta(epsilon, delta, epsilon_aside=0.5))
-    release = _printed_on_units(units, 2, Declared(beta=5.0), epsilon=epsilon, delta=delta)
+    release = DP_GAUSS_2.run(replace(units, stated=(epsilon, delta)), 2, Gauss2Options(beta=5.0, not_private=True))
     X = clipped(ROWS[:, :, None] * ROWS[:, None, :], R).sum(axis=0)
     same_span(release.components, np.linalg.eigh(X)[1][:, ::-1][:, :2].T)
     test, out = units.veil.ledger.entries

@@ -9,8 +9,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes, no_noise
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
-from eigenveil.subspace.bounds import Declared
-from eigenveil.subspace.dp_power_method import _on_units, dp_power_method, power_rounds
+from eigenveil.subspace.dp_power_method import PowerOptions, dp_power_method, power_rounds, run
 from support.baselines import BUDGET, forms, orthonormal, same_span, under, units_of
 from support.veils import WatchedVeil, worst_ratio
 
@@ -41,8 +40,9 @@ def test_without_noise_it_is_the_pseudo_code(alpha_beta):
         for given, matrices in forms(np.random.default_rng(1)).values():
             R = float(np.median(np.linalg.norm(matrices, axis=(1, 2))))
             units = units_of(given, relation=relation)
-            declared = Declared(beta=math.sqrt(R), n=60)
-            release = _on_units(units, 2, declared, rounds=3, start=start, alpha_beta=alpha_beta)
+            printed = {"scale": "printed", "alpha": alpha_beta / math.sqrt(R)} if alpha_beta else {}
+            options = PowerOptions(beta=math.sqrt(R), n=60, rounds=3, start=start, **printed)
+            release = run(units, 2, options)
             components, values, radii = transcript(matrices, start, 3, R, alpha_beta)
             same_span(release.components, components)
             np.testing.assert_allclose(release.eigenvalues, values / 60, rtol=1e-3, atol=1e-4)
@@ -100,10 +100,14 @@ def test_largest_entry_alone_would_not_do():
     assert np.linalg.norm(np.outer(a, a @ X)) > np.abs(X).max() * 1.05
 
 
-@pytest.mark.parametrize("declared", [Declared(n=12), Declared(beta=2.0, n=12)])
-def test_no_neighbour_exceeds_the_stated_sensitivity(declared):
+BOUGHT, DECLARED = {}, {"beta": 2.0}
+PRINTED = {"beta": 2.0, "scale": "printed", "alpha": 1.5}
+
+
+@pytest.mark.parametrize("bound", [BOUGHT, DECLARED, PRINTED])
+def test_no_neighbour_exceeds_the_stated_sensitivity(bound):
     rng = np.random.default_rng(5)
-    for relation, alpha_beta, source in itertools.product(RELATIONS, (None, 3.0), (no_noise, SeededBytes(3))):
+    for relation, source in itertools.product(RELATIONS, (no_noise, SeededBytes(3))):
         rows = rng.normal(size=(12, 3)) * 3
         other = rows[:-1] if relation == "add-remove" else np.concatenate([rows[:-1], rows[-1:, ::-1] * 50])
         start = np.linalg.qr(rng.normal(size=(3, 2)))[0]
@@ -112,7 +116,7 @@ def test_no_neighbour_exceeds_the_stated_sensitivity(declared):
             transcript_ = seen[0] if seen else None
             veil = WatchedVeil(Ledger(BUDGET, relation=relation), source=source, transcript=transcript_)
             units = under(samples.rows(data), veil)
-            _on_units(units, 1, declared, rounds=3, start=start, alpha_beta=alpha_beta)
+            run(units, 1, PowerOptions(n=12, rounds=3, start=start, oversampling=1, **bound))
             seen.append(veil.seen)
         assert worst_ratio(*seen) <= 1
 

@@ -12,7 +12,7 @@ from eigenveil.mechanisms import tracked_mean
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace import tracked_pca, tracked_run
-from eigenveil.subspace.tracked_pca import on_units
+from eigenveil.subspace.tracked_pca import TRACKED, TrackedOptions
 from eigenveil.units import Units
 from support.veils import WatchedVeil, worst_ratio
 
@@ -277,7 +277,7 @@ def test_every_release_of_a_run_keeps_its_sensitivity(relation, n, skewed):
         veil = WatchedVeil(Ledger(budget, relation=relation), transcript=transcript)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            on_units(Units(samples.rows(rows), veil, budget), 2)
+            TRACKED.run(Units(samples.rows(rows), veil, budget), 2, TrackedOptions())
         assert any(entry.what == "mean of clipped rows" for entry in veil.ledger.entries) == skewed
         return veil.seen
 

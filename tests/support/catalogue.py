@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
 from eigenveil.engines import BlockPopulation, MatrixPopulation, TensorPopulation, VectorPopulation
-from eigenveil.estimators.preparing import Preparation
+from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.mechanisms import (
     noisy_census,
     noisy_clipped_sum,
@@ -22,9 +24,9 @@ from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.gaussian import gaussian_mu
 from eigenveil.subspace.bounds import Declared, buy_bounds
-from eigenveil.subspace.dp_gauss_1 import _on_units as gauss_1_on_units
+from eigenveil.subspace.dp_gauss_1 import DP_GAUSS_1, Gauss1Options
 from eigenveil.subspace.dp_gauss_2 import _noisy_projector
-from eigenveil.subspace.dp_power_method import _on_units as power_on_units
+from eigenveil.subspace.dp_power_method import DP_POWER, PowerOptions
 from eigenveil.subspace.variances import buy_variances
 from eigenveil.units import Units
 
@@ -133,7 +135,7 @@ def _spectral_gap(population, veil):
 
 def _gauss_1(rows, veil):
     units = Units(samples.rows(rows), veil, veil.ledger.budget)
-    gauss_1_on_units(units, 1, Declared())
+    DP_GAUSS_1.run(units, 1, Gauss1Options())
 
 
 def _gauss_2(rows, veil):
@@ -141,12 +143,13 @@ def _gauss_2(rows, veil):
     units = Units(samples.rows(rows), veil, veil.ledger.budget)
     if units.d > 1:
         bounds = buy_bounds(units, Declared())
-        _noisy_projector(units, 1, bounds, test=(0.3, 1e-4), psd=False)
+        test = replace(units.budget, epsilon_aside=0.3, delta_aside=1e-4)
+        _noisy_projector(replace(units, budget=test), 1, bounds, psd=False)
 
 
 def _power(rows, veil):
     units = Units(samples.rows(rows), veil, veil.ledger.budget)
-    power_on_units(units, 1, Declared(), rounds=2, start=np.eye(units.d)[:, :1])
+    DP_POWER.run(units, 1, PowerOptions(rounds=2, start=np.eye(units.d)[:, :1]))
 
 
 def _variances(rows, veil):
@@ -163,7 +166,8 @@ def _scores(rows, veil):
 
 
 def _column_scales(rows, veil):
-    Preparation(buy_mean=True, buy_scale=True)(Units(samples.rows(rows), veil, veil.ledger.budget))
+    units = Units(samples.rows(rows), veil, veil.ledger.budget)
+    standardise(units, Standard(buy_mean=True, buy_scale=True))
 
 
 def as_they_are(rows):

@@ -14,18 +14,18 @@ import typer
 from eigenveil.cli import options as o
 from eigenveil.cli.choosing import as_columns, as_data, as_groups, as_scale
 from eigenveil.cli.ledger_file import Account, Asked, open_ledger, planned_ledger
-from eigenveil.cli.planned import Plan, show_plan
+from eigenveil.cli.planned import Planned, show_plan
 from eigenveil.cli.progress import Watch, counted
 from eigenveil.cli.score_map import buy_map, check_groups, rows_to_map, want_map
 from eigenveil.cli.speaking import NOT_PRIVATE, ending_well, heeding, say, usage, warn, words
 from eigenveil.cli.targets import Targets
 from eigenveil.errors import BudgetExceededError
 from eigenveil.estimators import DPPCA
-from eigenveil.estimators.readings import course_of
+from eigenveil.estimators.dppca import run_request
+from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.settings import read_settings
 from eigenveil.operators import PeopleOperator, RowsOperator, samples
 from eigenveil.privacy import Budget, Ledger
-from eigenveil.subspace.opening import check_k
 
 EXAMPLES = "\n\n".join(  # noqa: FLY002  # one line each
     [
@@ -54,7 +54,7 @@ def command(
     seed: o.Seed = None,
     score_map: o.ScoreMap = None,
     components: o.Components = 2,
-    algorithm: o.AlgorithmOption = o.Algorithm.TRACKED,
+    algorithm: o.AlgorithmOption = o.DEFAULT_ALGORITHM,
     center: o.Center = True,
     scale: o.Scale = "none",
     out: o.Out = None,
@@ -85,30 +85,31 @@ def command(
             random_state=seed,
             callback=watch,
         )
-        budget = read_settings(model).algorithm.budget(epsilon, delta)
+        settings = read_settings(model)
         wanted = want_map(model, score_map, bins=score_bins, groups=as_groups(score_groups))
-        asked = Asked(fit=budget, score_map=None if wanted is None else wanted.budget)
+        asked = Asked(fit=settings.budget, score_map=None if wanted is None else wanted.budget)
         account = _account(model, asked, ledger, cap_epsilon)
     if seed is not None:
         warn(f"{NOT_PRIVATE}: with --seed the noise can be repeated, so that no guarantee holds.")
     found = None if account is None else _found(account)
     files = as_data(data, header=header)
-    operator = _open(model, files, columns, units)
+    operator = _open(files, columns, units)
+    request = FitRequest.of(model, operator, settings=settings)
     if wanted is not None and wanted.groups is not None:
         check_groups(wanted.groups, files, operator, units)
     if plan_only:
-        show_plan(Plan(model=model, asked=asked, wanted=wanted, units=units), operator, found, as_json=as_json)
+        show_plan(Planned(request=request, asked=asked, wanted=wanted, units=units), found, as_json=as_json)
         return
     targets = Targets(out=out, report=report, as_json=as_json)
     targets.check(force=force)
     _try_reading(operator)
     rows = counted(operator, watch)
-    watch.course = course_of(model, operator.d, after=int(wanted is not None))
+    watch.expect(request.plan().most_passes, more=wanted is not None)
     own = nullcontext(None if wanted is None else Ledger(asked.whole, relation=model.relation))
     charging = own if account is None else open_ledger(account)
     scores = None
     with charging as charged, heeding() as told, _owning_up(watch, account), watch.shown():
-        model.set_params(ledger=charged).fit(rows)
+        run_request(model.set_params(ledger=charged), request.of_rows(rows).charging(charged))
         if wanted is not None:
             scores = buy_map(model, wanted, rows_to_map(wanted, files, rows, units), model.ledger_, watch)
     targets.write(model, scores, command=shlex.join(["eigenveil", *sys.argv[1:]]), warnings=told)
@@ -135,13 +136,10 @@ def _found(account: Account) -> Ledger:
     return ledger
 
 
-def _open(model: DPPCA, data: Any, columns: list[str] | None, units: str | None) -> RowsOperator | PeopleOperator:
+def _open(data: Any, columns: list[str] | None, units: str | None) -> RowsOperator | PeopleOperator:
     """The rows or people, as far as schema goes; no value is read."""
     chosen = as_columns(columns, data)
-    operator = samples.rows(data, columns=chosen) if units is None else samples.people(data, units, columns=chosen)
-    check_k(model.n_components, operator.d)
-    read_settings(model).declared_scale(operator.d)
-    return operator
+    return samples.rows(data, columns=chosen) if units is None else samples.people(data, units, columns=chosen)
 
 
 def _try_reading(operator: RowsOperator | PeopleOperator) -> None:

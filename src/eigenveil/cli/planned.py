@@ -12,25 +12,25 @@ from rich.table import Table
 from eigenveil.cli.ledger_file import Asked, refuse_overspending
 from eigenveil.cli.score_map import WantedMap
 from eigenveil.cli.speaking import put_json
-from eigenveil.estimators import DPPCA
+from eigenveil.estimators.request import FitRequest
 from eigenveil.privacy import Ledger
 
 _SHOWN = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class Planned:
     """What is to be done, before any value is read."""
 
-    model: DPPCA
+    request: FitRequest
     asked: Asked
     wanted: WantedMap | None
     units: str | None
 
 
-def show_plan(plan: Plan, operator: Any, ledger: Ledger | None, *, as_json: bool) -> None:
+def show_plan(plan: Planned, ledger: Ledger | None, *, as_json: bool) -> None:
     """Print the plan to stdout; refuse what the ledger would refuse."""
-    plain = as_plain_plan(plan, operator, ledger)
+    plain = as_plain_plan(plan, ledger)
     if as_json:
         put_json(plain)
     else:
@@ -39,33 +39,32 @@ def show_plan(plan: Plan, operator: Any, ledger: Ledger | None, *, as_json: bool
         refuse_overspending(plan.asked, ledger)
 
 
-def as_plain_plan(plan: Plan, operator: Any, ledger: Ledger | None) -> dict[str, Any]:
+def as_plain_plan(plan: Planned, ledger: Ledger | None) -> dict[str, Any]:
     """The plan as plain values."""
-    model, units, wanted = plan.model, plan.units, plan.wanted
+    settings, units, wanted, fit = plan.request.settings, plan.units, plan.wanted, plan.request.plan()
     groups = None if wanted is None or wanted.groups is None else list(wanted.groups.labels)
-    names = operator.source.columns
     account = None
     if ledger is not None:
         account = {
-            "cap_epsilon": _finite(ledger.budget.epsilon(model.delta)),
-            "spent_epsilon": _finite(ledger.epsilon(model.delta)),
+            "cap_epsilon": _finite(ledger.budget.epsilon(settings.delta)),
+            "spent_epsilon": _finite(ledger.epsilon(settings.delta)),
             "fits": plan.asked.fits(ledger),
         }
     return {
-        "columns": None if names is None else list(names),
-        "n_columns": operator.d,
-        "n_components": model.n_components,
+        "columns": None if fit.columns is None else list(fit.columns),
+        "n_columns": fit.d,
+        "n_components": fit.k,
         "unit": "row" if units is None else f"all rows with one {units}",
-        "epsilon": model.epsilon,
-        "delta": model.delta,
-        "mu": plan.asked.fit.mu,
+        "epsilon": settings.epsilon,
+        "delta": settings.delta,
+        "mu": fit.budget.mu,
         "score_map_epsilon": None if wanted is None else wanted.epsilon,
         "score_groups": groups,
-        "relation": model.relation,
-        "algorithm": model.algorithm,
-        "center": model.center,
-        "scale": model.scale if model.scale is None or isinstance(model.scale, str) else "declared public",
-        "private": model.random_state is None,
+        "relation": settings.relation.value,
+        "algorithm": settings.algorithm.name,
+        "center": fit.buys_mean,
+        "scale": "private" if fit.buys_scale else None if settings.scale is None else "declared public",
+        "private": settings.random_state is None,
         "ledger": account,
     }
 

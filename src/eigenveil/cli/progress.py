@@ -1,4 +1,6 @@
-"""Progress on stderr: what is being released, how often the data were read, how fast rows go by, time left.
+"""Progress on stderr: what is being released, the share of the budget spent, passes made, rows per second.
+
+How many passes there are at most, and so the time left, are shown where the algorithm states it.
 
 What is shown are words and shares of the ledger, which are public, and the clock. How long a run takes is not
 protected (docs/privacy.md), and rows per second, beside the time that has passed, tell how many rows were read;
@@ -20,7 +22,6 @@ from rich.progress import Progress as Bars
 
 from eigenveil.cli.speaking import say, words
 from eigenveil.estimators import Progress
-from eigenveil.estimators.readings import Course
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.sources import Block
 from eigenveil.sources.wrapped import SameRows
@@ -42,7 +43,7 @@ class Watch:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.last: Progress | None = None
-        self.course: Course | None = None
+        self.most_passes: int | None = None
         self.rows = self.readings = 0
         """Rows read in all, and how many readings of the data have begun."""
         self._clock = clock
@@ -57,9 +58,11 @@ class Watch:
     def __call__(self, step: Progress) -> None:
         """Hear of a charge."""
         self.last = step
-        if self.course is not None:
-            self.course.heard(step.what, readings=self.readings)
         self._show()
+
+    def expect(self, most_passes: int | None, *, more: bool) -> None:
+        """How often the data are read at most, where that is stated; `more`: once more after the fit."""
+        self.most_passes = None if most_passes is None else most_passes + more
 
     def began(self) -> None:
         """A reading of the data begins, so that the one before it is done."""
@@ -81,25 +84,22 @@ class Watch:
         return f"{_short(self.rows / max(self._clock() - self._begin, 1e-3))} rows/s"
 
     def reading(self) -> str:
-        """Which reading of the data this is, and of how many."""
-        if self.course is None:
+        """Which reading of the data this is, and of how many at most."""
+        if self.most_passes is None:
             return f"reading {self.readings}"
-        most = max(self.course.most, self.readings)
-        return f"reading {self.readings} of {'' if self.course.exact else 'at most '}{most}"
+        return f"reading {self.readings} of at most {self.most_passes}"
 
     def left(self) -> str:
-        """How long the rest will take, from the pace since the first reading was done."""
+        """How long the rest will take at most, from the pace since the first reading was done; "" if not known."""
         seconds = self.seconds_left()
-        if seconds is None or self.course is None:
-            return "time left not known yet"
-        return f"{'about' if self.course.exact else 'at most'} {_in_words(seconds)} left"
+        return "" if seconds is None else f", at most {_in_words(seconds)} left"
 
     def seconds_left(self) -> float | None:
-        """The same as a number; None before the second reading has read anything."""
-        if self.course is None or self._steady is None or not self.rows > self._steady[1]:
+        """The same as a number; None before the second reading, or where nobody stated how many there are."""
+        if self.most_passes is None or self._steady is None or not self.rows > self._steady[1]:
             return None
         pace = (self._clock() - self._steady[0]) / (self.rows - self._steady[1])
-        readings = max(self.course.most, self.readings) - self.readings
+        readings = max(0, self.most_passes - self.readings)
         here = max(0, self._longest - self._here)
         return pace * (here + readings * self._longest)
 
@@ -123,7 +123,7 @@ class Watch:
 
     def _show(self) -> None:
         """Move the bar; where there is none, a line now and then."""
-        pace = f"{self.reading()}, {self.rate()}, {self.left()}"
+        pace = f"{self.reading()}, {self.rate()}{self.left()}"
         step = self.last
         if self._bars is not None and self._task is not None:
             told: dict[str, Any] = {} if step is None else {"completed": step.share, "description": step.what}

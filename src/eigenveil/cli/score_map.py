@@ -10,11 +10,11 @@ from eigenveil.cli.choosing import Groups
 from eigenveil.cli.progress import Watch
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators import DPPCA, Progress
-from eigenveil.estimators.algorithms import find_algorithm
 from eigenveil.estimators.score_picture import ScoreHistogram
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.privacy import Budget, Entry, Ledger
 from eigenveil.sources.labels import open_labelled
+from eigenveil.subspace.registry import find_algorithm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ def want_map(model: DPPCA, epsilon: float | None, *, bins: int, groups: Groups |
         return None
     if model.n_components < 2:
         raise InvalidInputError("a map of scores has two axes, so it needs two components: -k 2, or more.")
-    if not find_algorithm(model.algorithm).values:
+    if not find_algorithm(model.algorithm).variances:
         raise InvalidInputError(
             f"a map of scores is drawn as wide as released variances say, and {model.algorithm} releases none.",
             hint="Use --algorithm tracked, dp-gauss-1 or dp-power.",

@@ -22,7 +22,9 @@ REASONS: Mapping[str, str] = MappingProxyType(
 )
 """Why each may be missing after fit."""
 
-FITTED = frozenset({*REASONS, "components_", "mean_", "scale_", "ledger_", "n_components_", "release_"})
+FITTED = frozenset(
+    {*REASONS, "components_", "mean_", "scale_", "ledger_", "n_components_", "release_", "warnings_"}
+)
 """Everything that is there only after fit, if at all."""
 
 _CURES = "Hint: algorithm='tracked' releases the most."

@@ -6,7 +6,6 @@ import html
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from typing import Any, Self
 
 from sklearn.utils.metaestimators import available_if
@@ -14,20 +13,19 @@ from sklearn.utils.metaestimators import available_if
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError, PrivacyWarning
 from eigenveil.estimators.absent import FITTED
-from eigenveil.estimators.inputs import note_columns, open_block, open_operator
+from eigenveil.estimators.inputs import note_columns, open_block
 from eigenveil.estimators.model import ReleasedModel
-from eigenveil.estimators.preparing import Preparation
-from eigenveil.estimators.progress import CallbackSupportMixin, Progress, Teller, with_callbacks
-from eigenveil.estimators.released import attributes, noisy_number
+from eigenveil.estimators.progress import CallbackSupportMixin, Progress, Reporter, with_callbacks
+from eigenveil.estimators.released import attributes
 from eigenveil.estimators.repeated_fits import Family, check_search, warn_of_relatives
+from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.settings import AS_FITTED, Settings, as_fitted, changed_since, read_settings
 from eigenveil.estimators.streaming import add_to_stream, new_stream
 from eigenveil.estimators.uncertainty import UncertaintyMixin
-from eigenveil.operators import Operator
 from eigenveil.privacy import Ledger
-from eigenveil.subspace import Release, TrackedStream
-from eigenveil.subspace.opening import Prepared, check_k
-from eigenveil.units import Units
+from eigenveil.subspace import TrackedStream
+from eigenveil.subspace.opening import check_k
+from eigenveil.subspace.release_warnings import show
 
 _COVERS = "the guarantee covers its own input; a scaler or imputer fitted before it is not private"
 
@@ -187,20 +185,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         DPPCA
             Itself.
         """
-        settings = read_settings(self)
-        check_search(settings.ledger, seeded=settings.random_state is not None)
-        operator = open_operator(self, X, units)
-        check_k(settings.k, operator.d)
-        preparation = _preparation(settings, operator)
-        self._count_in_family(settings)
-        self._forget()
-        self._note_parameters()
-        teller = Teller(settings.callback, self)
-        with teller.task():
-            release = _run(settings, operator, preparation, teller)
-            self._take(release, preparation)
-        _warn_of_delta(settings.delta, vars(self).get("n_samples_"))
-        return self
+        return run_request(self, FitRequest.of(self, X, units))
 
     @available_if(_streams)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None, *, units: Any = None) -> Self:  # noqa: ARG002
@@ -236,7 +221,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
             self._forget()
             self._note_parameters()
         mean, scale = settings.declared_mean(self.n_features_in_), settings.declared_scale(self.n_features_in_)
-        with Teller(settings.callback).watching(stream.ledger, stream.budget.mu):
+        with Reporter(settings.callback).watching(stream.ledger, stream.budget.mu):
             add_to_stream(stream, X, units, mean=mean, scale=scale)
         self._stream = stream
         self._take_from_stream(settings)
@@ -350,13 +335,6 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
                 hint="Set it back to go on with this stream, or begin another one with a new DPPCA.",
             )
 
-    def _take(self, release: Release, preparation: Preparation) -> None:
-        scale, mean = preparation.scale, preparation.mean
-        if release.mean is not None:
-            mean = preparation.in_own_units(release.mean)
-        n_hat = noisy_number(release, preparation.n_hat)
-        self.__dict__.update(attributes(release, mean=mean, scale=scale, n_hat=n_hat))
-
     def _take_from_stream(self, settings: Settings) -> None:
         self.n_samples_seen_ = self._stream.arrivals
         if not self._stream.batches:
@@ -366,40 +344,16 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         self.__dict__.update(attributes(self._stream.release(), mean=mean, scale=scale, n_hat=None))
 
 
-def _preparation(settings: Settings, operator: Operator) -> Preparation:
-    """What is to be done before the algorithm; refused here where units have no rows."""
-    native = settings.algorithm.centres and not settings.buys_scale
-    d = operator.d
-    preparation = Preparation(
-        mean=settings.declared_mean(d),
-        scale=settings.declared_scale(d),
-        middle=settings.declared_middle(d),
-        buy_mean=settings.buys_mean and not native,
-        buy_scale=settings.buys_scale,
-        n=settings.options.get("n"),
-    )
-    wanted = settings.buys_mean or preparation.mean is not None or settings.scale is not None
-    if wanted and not operator.has_rows:
-        raise InvalidInputError(
-            "units given as matrices have no rows, so they have no mean to take off and no columns to scale.",
-            hint="Use center=False and scale=None, or give rows or people.",
-        )
-    return preparation
-
-
-def _run(settings: Settings, operator: Operator, preparation: Preparation, teller: Teller) -> Release:
-    """One paid run."""
-    arguments = settings.arguments()
-    if settings.algorithm.centres:
-        arguments["center"] = settings.buys_mean and not preparation.buy_mean
-    with ExitStack() as stack:
-
-        def prepare(units: Units) -> Units:
-            ledger = units.veil.ledger
-            stack.enter_context(teller.watching(ledger, units.budget.mu, before=ledger.mu))
-            return preparation(units)
-
-        return settings.algorithm(Prepared(operator, prepare), settings.k, **arguments)
+def run_request(estimator: DPPCA, request: FitRequest) -> DPPCA:
+    """Fit the estimator as a request says that was made of it: `fit` does this, and the command line."""
+    estimator._count_in_family(request.settings)
+    estimator._forget()
+    estimator._note_parameters()
+    reporter = Reporter(request.settings.callback, estimator)
+    with reporter.task():
+        estimator.__dict__.update(request.run(reporter))
+    show(estimator.release_.warnings, stacklevel=3)
+    return estimator
 
 
 def _warn_of_a_fresh_start(*, again: bool) -> None:
@@ -407,16 +361,6 @@ def _warn_of_a_fresh_start(*, again: bool) -> None:
         warnings.warn(
             "partial_fit starts a stream from nothing: what fit found is forgotten, and for people in both the "
             "costs add up.",
-            PrivacyWarning,
-            stacklevel=3,
-        )
-
-
-def _warn_of_delta(delta: float, n_hat: float | None) -> None:
-    if n_hat is not None and delta * n_hat > 1:
-        warnings.warn(
-            f"delta = {delta:g} is more than 1 in about {n_hat:.0f} units: a mechanism that publishes one of them "
-            "as they are could have it. Choose delta well below 1 over the number of people.",
             PrivacyWarning,
             stacklevel=3,
         )

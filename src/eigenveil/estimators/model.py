@@ -25,6 +25,7 @@ from eigenveil.estimators.score_picture import ScoreHistogram
 from eigenveil.estimators.scores import Ask, release_scores
 from eigenveil.estimators.settings import made_by
 from eigenveil.privacy import Ledger, Relation
+from eigenveil.subspace.release_warnings import ReleaseWarning
 
 
 def _has_density(model: ReleasedModel) -> bool:
@@ -38,6 +39,12 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     algorithm: str
     whiten: bool
     n_features_in_: int
+
+    @property
+    def warnings_(self) -> tuple[ReleaseWarning, ...]:
+        """What the release warns of, as data: code, text and numbers."""
+        found: tuple[ReleaseWarning, ...] = self.release_.warnings
+        return found
 
     # -- using -----------------------------------------------------------------------------------
 

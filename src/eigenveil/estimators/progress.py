@@ -10,7 +10,7 @@ from typing import Any
 from eigenveil.privacy import Entry
 from eigenveil.privacy.ledger import Ledger
 
-__all__ = ["CallbackSupportMixin", "Progress", "Teller", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Progress", "Reporter", "with_callbacks"]
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -43,7 +43,7 @@ class Progress:
     share: float
 
 
-class Teller:
+class Reporter:
     """Turns ledger entries into calls of a plain callback and of scikit-learn's callbacks.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +11,16 @@ import numpy as np
 
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.algorithms import STREAM, Algorithm, check_options, find_algorithm
 from eigenveil.estimators.progress import Progress
 from eigenveil.estimators.rescaling import check_bounds, check_mean, check_scale
 from eigenveil.privacy import Budget, Ledger, Relation
+from eigenveil.subspace import TrackedStream
+from eigenveil.subspace.algorithm import Algorithm, Options
+from eigenveil.subspace.registry import check_options, find_algorithm
 
+_OWN = {"k", "epsilon", "delta", "units", "random_state", "engine", "columns"}
+STREAM_OPTIONS = tuple(name for name in inspect.signature(TrackedStream).parameters if name not in _OWN)
+"""Options of `partial_fit`: those of a stream that DPPCA has no parameters of its own for."""
 AS_FITTED = ("n_components", "epsilon", "delta", "algorithm", "relation", "random_state")
 """Parameters that a fitted model shows as they were in the fit, whatever `set_params` has done since."""
 
@@ -29,8 +35,7 @@ class Settings:
     k: int
     epsilon: float
     delta: float
-    name: str
-    algorithm: Algorithm
+    algorithm: Algorithm[Any]
     relation: Relation
     center: Any
     scale: Any
@@ -63,34 +68,32 @@ class Settings:
         """The middle of the public bounds of every column, checked, or None."""
         return None if self.bounds is None else check_bounds(self.bounds, d)
 
-    def arguments(self) -> dict[str, Any]:
-        """What every algorithm of the house is called with."""
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "relation": self.relation,
-            "ledger": self.ledger,
-            "random_state": self.random_state,
-            "engine": self.engine,
-            **self.options,
-        }
+    @property
+    def budget(self) -> Budget:
+        """What a fit asks of a ledger."""
+        return self.algorithm.budget(self.run_options(), self.epsilon, self.delta)
+
+    def run_options(self, *, center: bool = False) -> Options:
+        """The algorithm's options, checked; `center` asks an algorithm that centres itself to do so."""
+        given = {**self.options, "center": center} if self.algorithm.centres else self.options
+        made: Options = self.algorithm.options(**given)
+        return made
 
 
 def read_settings(estimator: Any, *, stream: bool = False) -> Settings:
     """The settings of an estimator, or an error that says which parameter is wrong."""
-    name = estimator.algorithm
-    algorithm = find_algorithm(name)
-    if stream and name != "tracked":
-        raise InvalidInputError(f"partial_fit needs algorithm='tracked', got {name!r}.")
-    used = STREAM if stream else algorithm
-    options = check_options(used, estimator.options, what="partial_fit" if stream else f"algorithm {name!r}")
+    algorithm = find_algorithm(estimator.algorithm)
+    if stream and algorithm.name != "tracked":
+        raise InvalidInputError(f"partial_fit needs algorithm='tracked', got {algorithm.name!r}.")
+    what = "partial_fit" if stream else f"algorithm {algorithm.name!r}"
+    known = STREAM_OPTIONS if stream else algorithm.option_names
+    options = check_options(known, estimator.options, what=what)
     Budget.from_epsilon_delta(estimator.epsilon, estimator.delta)
     settings = Settings(
         k=_number_of_components(estimator.n_components),
         epsilon=float(estimator.epsilon),
         delta=float(estimator.delta),
-        name=name,
-        algorithm=used,
+        algorithm=algorithm,
         relation=Relation(estimator.relation),
         center=_center(estimator.center),
         scale=_scale(estimator.scale),
@@ -101,7 +104,7 @@ def read_settings(estimator: Any, *, stream: bool = False) -> Settings:
         engine=read_engine(estimator.engine),
         callback=_callback(estimator.callback),
     )
-    _check_whiten(estimator.whiten, settings)
+    _check_whiten(estimator.whiten, settings, stream=stream)
     (_check_stream if stream else _check_batch)(settings)
     return settings
 
@@ -186,16 +189,17 @@ def _of_type(name: str, value: Any, kind: type[Ledger]) -> Ledger | None:
     raise InvalidInputError(f"{name} must be None or a {kind.__name__}, got {type(value).__name__}.")
 
 
-def _check_whiten(whiten: Any, settings: Settings) -> None:
-    without = not settings.algorithm.values or settings.options.get("eigenvalues") is False
-    if whiten and without:
+def _check_whiten(whiten: Any, settings: Settings, *, stream: bool) -> None:
+    without = not settings.algorithm.variances or settings.options.get("eigenvalues") is False
+    if whiten and without and not stream:
         raise InvalidInputError(
-            f"whiten=True divides by variances, which {settings.name} does not release.",
+            f"whiten=True divides by variances, which {settings.algorithm.name} does not release.",
             hint="Use algorithm='tracked', 'dp-gauss-1' or 'dp-power', or whiten=False.",
         )
 
 
 def _check_batch(settings: Settings) -> None:
+    settings.run_options()  # which checks them
     if settings.relation is Relation.EMPTY_SLOT:
         raise InvalidInputError(
             "relation='empty-slot' is that of streams.",

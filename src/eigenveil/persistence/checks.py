@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from eigenveil.estimators.absent import FITTED
-from eigenveil.estimators.algorithms import ALGORITHMS
 from eigenveil.persistence.strict_json import DamagedFileError
 from eigenveil.subspace import Release
+from eigenveil.subspace.registry import ALGORITHMS
 from eigenveil.subspace.variances import Variances
 
 OWN = frozenset({"n_features_in_", "_unit_column", "_sklearn_output_config"})
 """Kept beyond what `absent.FITTED` lists: the schema, and how scores are handed out."""
-KEPT = (FITTED | OWN) - {"release_", "ledger_"}
+KEPT = (FITTED | OWN) - {"release_", "ledger_", "warnings_"}
 """Attributes that stand in the file; release and ledger have places of their own."""
 SHAPES = {
     "components_": ("k", "d"),
@@ -73,7 +73,7 @@ def _check_release(release: Release) -> None:
     _need(_is_floats(components, (k, d)), "components")
     _need(release.eigenvalues is None or _is_floats(release.eigenvalues, (k,)), "eigenvalues")
     _need(release.mean is None or _is_floats(release.mean, (d,)), "mean")
-    _need(isinstance(release.algorithm, str) and isinstance(release.diagnostics, dict), "release")
+    _need(isinstance(release.algorithm, str) and isinstance(release.diagnostics, Mapping), "release")
     if release.variances is not None:
         _check_variances(release.variances, k)
 

@@ -21,6 +21,8 @@ from eigenveil.persistence.plain import Arrays, Packer, unpack
 from eigenveil.persistence.strict_json import DamagedFileError
 from eigenveil.privacy import Ledger
 from eigenveil.subspace import Release
+from eigenveil.subspace.diagnostics import KINDS, restored
+from eigenveil.subspace.release_warnings import Code, ReleaseWarning
 from eigenveil.subspace.variances import Variances
 
 NOT_KEPT = {"engine": "auto", "callback": None}
@@ -169,7 +171,11 @@ def _packed_release(release: Release, packer: Packer) -> dict[str, Any]:
     variances = fields["variances"]
     if variances is not None:
         fields["variances"] = {one.name: getattr(variances, one.name) for one in dataclasses.fields(variances)}
-    fields["diagnostics"] = dict(release.diagnostics)
+    kind = type(release.diagnostics).__name__
+    fields["diagnostics"] = {"kind": kind if kind in KINDS else "", "values": dict(release.diagnostics)}
+    fields["warnings"] = [
+        {"code": one.code.value, "text": one.text, "numbers": dict(one.numbers)} for one in release.warnings
+    ]
     return {name: packer.pack(value, at=f"release.{name}") for name, value in fields.items()}
 
 
@@ -184,4 +190,12 @@ def _unpacked_release(packed: Any, arrays: Arrays, ledger: Ledger) -> Release:
         if not isinstance(variances, dict) or set(variances) != known:
             raise DamagedFileError("the variances have other fields than variances have.")
         fields["variances"] = Variances(**variances)
+    try:
+        fields["diagnostics"] = restored(**fields["diagnostics"])
+        fields["warnings"] = tuple(
+            ReleaseWarning(code=Code(one["code"]), text=str(one["text"]), numbers=dict(one["numbers"]))
+            for one in fields["warnings"]
+        )
+    except (KeyError, TypeError, ValueError):
+        raise DamagedFileError("the diagnostics or warnings of the release are not what a release has.") from None
     return Release(**fields, ledger=ledger)

@@ -15,7 +15,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.planner.guess import Guess
 from eigenveil.planner.imagined import Drawn, ImaginedUnits, draw, shortened
 from eigenveil.privacy.budget import Budget
-from eigenveil.subspace.tracked_pca import on_units
+from eigenveil.subspace.tracked_pca import TRACKED, TrackedOptions
 from eigenveil.units import Units
 
 FEWEST, MOST, EASY = 3, 6, 1500
@@ -78,7 +78,7 @@ class Setting:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                found = on_units(cast("Units", units), self.k).components  # they offer what it asks for
+                found = TRACKED.run(cast("Units", units), self.k, TrackedOptions()).components
             except np.linalg.LinAlgError:  # so few units that noise overflows: nothing is learnt
                 found = units.random_start(self.k).T
         return lost(found, self.guess.eigenvalues)

@@ -10,9 +10,9 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil
 from eigenveil.operators import as_operator
 from eigenveil.privacy import Budget, Ledger, Relation
-from eigenveil.subspace.deflation import Oracle, deflate, together
+from eigenveil.subspace.deflation import Oracle, by_deflation
 from eigenveil.subspace.opening import check_k, open_units
-from eigenveil.subspace.release import Release, signed
+from eigenveil.subspace.release import Release
 from eigenveil.units import Units
 
 
@@ -99,22 +99,7 @@ def black_box_pca(
         units.veil.ledger.declare(
             "oracle", note="its author vouches that it learns of units only through the veil"
         )
-    return run(units, k, oracle, algorithm="black-box PCA")
-
-
-def run(units: Units, k: int, oracle: Oracle | Sequence[Oracle], *, algorithm: str) -> Release:
-    """Deflation of open units as a release."""
-    check_k(k, units.d)
-    if units.number_is_public:
-        units.veil.ledger.declare("number of units", note="public under replace")
-        units = units.by_position()
-    components, told = deflate(units, k, oracle)
-    return Release(
-        algorithm=algorithm,
-        components=signed(components),
-        ledger=units.veil.ledger,
-        diagnostics=together(told),
-    )
+    return by_deflation(units, check_k(k, units.d), oracle, algorithm="black-box PCA")
 
 
 def _aside(oracle: Oracle | Sequence[Oracle], epsilon: float, delta: float) -> tuple[float, float]:

@@ -17,14 +17,15 @@ from scipy import special
 
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.mechanisms import noisy_count, radius_search
+from eigenveil.mechanisms import radius_search
 from eigenveil.mechanisms.private_mean import reachable_quantile
 from eigenveil.privacy.budget import split_mu
+from eigenveil.subspace.counting import COUNT_SHARE, buy_number
 from eigenveil.subspace.tracking import TINY
 from eigenveil.units import Units
 
-COUNT_SHARE, RADIUS_SHARE = 0.01, 0.06
-"""Shares of mu^2 for the number of units and for the radius, where they are bought."""
+RADIUS_SHARE = 0.06
+"""Share of mu^2 for the radius, where it is bought."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def buy_bounds(units: Units, declared: Declared, *, count: bool = True, by_rows:
     shares = [COUNT_SHARE * paid, RADIUS_SHARE * search]
     mu_count, mu_radius, rest = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1
-    n_hat = _number(units, declared, mu_count) if count or search else None
+    n_hat = buy_number(units, n=declared.n, mu=mu_count).good if count or search else None
     # 2
     if declared.beta is not None:
         radius = declared.radius
@@ -134,14 +135,6 @@ def buy_bounds(units: Units, declared: Declared, *, count: bool = True, by_rows:
         radius = matrix_radius(units, declared.quantile, n_hat=n_hat, mu=mu_radius, by_rows=by_rows)
     # 3
     return Bounds(radius=radius, n_hat=n_hat, n_noise=1 / mu_count if paid else 0.0, mu=rest)
-
-
-def _number(units: Units, declared: Declared, mu: float) -> float:
-    if declared.n is not None:
-        units.veil.ledger.declare(f"number of units, n = {declared.n}", note="declared by the caller")
-        return float(declared.n)
-    one_column = units.block(np.eye(units.d, 1))  # any population of these units counts them; this one is quick
-    return max(noisy_count(one_column, mu=mu, veil=units.veil), 1.0)
 
 
 def matrix_radius(units: Units, quantile: float, *, n_hat: float, mu: float, by_rows: bool) -> float:

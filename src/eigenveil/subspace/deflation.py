@@ -18,6 +18,8 @@ import numpy as np
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.oracles.steps import Answer
+from eigenveil.subspace.diagnostics import PerComponent
+from eigenveil.subspace.release import Release, signed
 from eigenveil.units import Units
 
 Oracle = Callable[[Units], Any]
@@ -96,7 +98,16 @@ def _inside(units: Units, direction: Any) -> tuple[FloatArray, bool]:
     return inside / float(np.linalg.norm(inside)), True
 
 
-def together(told: Sequence[dict[str, object]]) -> dict[str, object]:
-    """Diagnostics of all components: for every name, one entry per component."""
-    names = list(dict.fromkeys(name for one in told for name in one))
-    return {name: tuple(one.get(name) for one in told) for name in names}
+def by_deflation(units: Units, k: int, oracles: Oracle | Sequence[Oracle], *, algorithm: str) -> Release:
+    """The release of a deflation; where the number of units is public, parts are by place."""
+    if units.number_is_public:
+        units.veil.ledger.declare("number of units", note="public under replace")
+        units = units.by_position()
+    components, reported = deflate(units, k, oracles)
+    names = dict.fromkeys(name for one in reported for name in one)
+    return Release(
+        algorithm=algorithm,
+        components=signed(components),
+        ledger=units.veil.ledger,
+        diagnostics=PerComponent({name: tuple(one.get(name) for one in reported) for name in names}),
+    )

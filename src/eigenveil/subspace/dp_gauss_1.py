@@ -9,21 +9,41 @@ DPGauss1({A_i}, k):
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from eigenveil._typing import FloatArray
-from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import noisy_clipped_sum
-from eigenveil.privacy import Ledger, Relation
-from eigenveil.subspace.bounds import Declared, buy_bounds
-from eigenveil.subspace.opening import check_k, open_units
+from eigenveil.privacy import Relation
+from eigenveil.subspace.algorithm import Algorithm
+from eigenveil.subspace.bound_options import BoundOptions
+from eigenveil.subspace.bounds import buy_bounds
+from eigenveil.subspace.diagnostics import MatrixDiagnostics
+from eigenveil.subspace.opening import RunArguments
 from eigenveil.subspace.release import Release, signed
 from eigenveil.units import Units
 
 _WHAT = "second moment"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gauss1Options(BoundOptions):
+    """Options of `dp_gauss_1`."""
+
+    noise: Literal["exact", "printed"] = "exact"
+    eigenvalues: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.noise not in ("exact", "printed"):
+            raise InvalidInputError(f"noise must be 'exact' or 'printed', got {self.noise!r}.")
+
+    def most_passes(self, d: int, k: int, relation: Relation) -> int:  # noqa: ARG002
+        """The number of units, a radius, the sum."""
+        return 3
 
 
 def dp_gauss_1(
@@ -37,10 +57,7 @@ def dp_gauss_1(
     quantile: float = 0.75,
     noise: Literal["exact", "printed"] = "exact",
     eigenvalues: bool = True,
-    relation: Relation | str = Relation.ADD_REMOVE,
-    ledger: Ledger | None = None,
-    random_state: int | None = None,
-    engine: LocalEngine | None = None,
+    **arguments: Unpack[RunArguments],
 ) -> Release:
     """Top k directions from a noisy second moment.
 
@@ -106,25 +123,15 @@ def dp_gauss_1(
     >>> bool(abs(release.components[0, 0]) > 0.95), release.private
     (True, True)
     """
-    declared = Declared(beta=beta, n=n, quantile=quantile)
-    printed = _printed_mu(epsilon, delta) if _is_printed(noise) else None
-    units = open_units(
-        samples,
-        epsilon=epsilon,
-        delta=delta,
-        relation=relation,
-        ledger=ledger,
-        random_state=random_state,
-        engine=engine,
-    )
-    return _on_units(units, check_k(k, units.d), declared, printed_mu=printed, eigenvalues=eigenvalues)
+    options = Gauss1Options(beta=beta, n=n, quantile=quantile, noise=noise, eigenvalues=eigenvalues)
+    return DP_GAUSS_1.release(samples, k, options, epsilon=epsilon, delta=delta, **arguments)
 
 
-def _on_units(
-    units: Units, k: int, declared: Declared, *, printed_mu: float | None = None, eigenvalues: bool = True
-) -> Release:
+def run(units: Units, k: int, options: Gauss1Options) -> Release:
+    """Steps 1 to 3."""
+    printed_mu = None if options.noise == "exact" else _printed_mu(units)
     # 1
-    bounds = buy_bounds(units, declared, count=eigenvalues)
+    bounds = buy_bounds(units, options.declared, count=options.eigenvalues)
     # 2
     if printed_mu is None:
         population = units.matrices()
@@ -136,13 +143,17 @@ def _on_units(
         S = _printed_sum(units, bounds.radius, min(printed_mu, bounds.mu))
     # 3
     values, vectors = np.linalg.eigh(S)
+    n_hat = bounds.n_hat if options.eigenvalues else None
     return Release(
         algorithm="dp-gauss-1",
         components=signed(np.ascontiguousarray(vectors[:, ::-1][:, :k].T)),
-        eigenvalues=None if not eigenvalues or bounds.n_hat is None else values[::-1][:k] / bounds.n_hat,
+        eigenvalues=None if n_hat is None else values[::-1][:k] / n_hat,
         ledger=units.veil.ledger,
-        diagnostics={"radius": bounds.radius, "n_hat": bounds.n_hat, "printed_noise": printed_mu is not None},
+        diagnostics=MatrixDiagnostics(bounds.radius, bounds.n_hat, printed_mu is not None),
     )
+
+
+DP_GAUSS_1 = Algorithm(name="dp-gauss-1", options=Gauss1Options, run=run, variances=True)
 
 
 def _printed_sum(units: Units, radius: float, mu: float) -> FloatArray:
@@ -163,14 +174,9 @@ def _printed_sum(units: Units, radius: float, mu: float) -> FloatArray:
     return out
 
 
-def _is_printed(noise: str) -> bool:
-    if noise not in ("exact", "printed"):
-        raise InvalidInputError(f"noise must be 'exact' or 'printed', got {noise!r}.")
-    return noise == "printed"
-
-
-def _printed_mu(epsilon: float, delta: float) -> float:
+def _printed_mu(units: Units) -> float:
     """The mu of the classical Gaussian mechanism, where it is proven."""
+    epsilon, delta = units.stated_cost
     if not epsilon <= 1:
         raise InvalidInputError(
             f"the printed noise is proven for epsilon up to 1 only, got {epsilon!r}.",

@@ -14,22 +14,24 @@ Under replace b and the sensitivity in 6 are doubled.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from eigenveil._typing import FloatArray
-from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import propose_test_release
 from eigenveil.operators import SpikedOperator
-from eigenveil.privacy import Ledger, Relation
+from eigenveil.privacy import Relation
+from eigenveil.subspace.algorithm import Algorithm
+from eigenveil.subspace.bound_options import BoundOptions
 from eigenveil.subspace.bounds import Bounds, Declared, buy_bounds
 from eigenveil.subspace.certified_eigh import backward_error, certified_eigh, orthogonality_error
-from eigenveil.subspace.opening import check_k, open_units
+from eigenveil.subspace.diagnostics import PrintedProjectorDiagnostics, ProjectorDiagnostics
+from eigenveil.subspace.opening import RunArguments
 from eigenveil.subspace.release import Release, signed
+from eigenveil.subspace.release_warnings import no_eigengap
 from eigenveil.units import Units
 
 NOT_PRIVATE = (
@@ -37,6 +39,42 @@ NOT_PRIVATE = (
     "and no proof covers the noise on V_k"
 )
 _WHAT = "top projector"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gauss2Options(BoundOptions):
+    """Options of `dp_gauss_2`."""
+
+    test_epsilon: float | None = None
+    test_delta: float | None = None
+    psd: bool = False
+    not_private: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.not_private and self.beta is None:
+            raise InvalidInputError(
+                "the printed algorithm takes beta as known, got None.",
+                hint="Pass beta, or leave not_private=False.",
+            )
+
+    def aside(self, epsilon: float, delta: float) -> tuple[float, float]:
+        """What the test on the gap costs: as asked for, else a share of the whole."""
+        if self.not_private:
+            return epsilon / 2, 0.0
+        first = epsilon / 4 if self.test_epsilon is None else self.test_epsilon
+        second = delta / 2 if self.test_delta is None else self.test_delta
+        if not (0 < first < epsilon and 0 < second < delta):
+            raise InvalidInputError(
+                f"test_epsilon and test_delta must lie strictly within ({epsilon!r}, {delta!r}), "
+                f"got ({first!r}, {second!r}).",
+                hint="Both the test of the gap and the release after it need a part.",
+            )
+        return first, second
+
+    def most_passes(self, d: int, k: int, relation: Relation) -> int:  # noqa: ARG002
+        """The number of units, a radius, the sum; nothing is read where all directions are asked for."""
+        return 3 if k < d else 0
 
 
 def dp_gauss_2(
@@ -52,10 +90,7 @@ def dp_gauss_2(
     test_delta: float | None = None,
     psd: bool = False,
     not_private: bool = False,
-    relation: Relation | str = Relation.ADD_REMOVE,
-    ledger: Ledger | None = None,
-    random_state: int | None = None,
-    engine: LocalEngine | None = None,
+    **arguments: Unpack[RunArguments],
 ) -> Release:
     """Top k directions from their projector, by propose-test-release on the eigengap.
 
@@ -145,53 +180,38 @@ def dp_gauss_2(
     >>> bool(abs(release.components[0, 0]) > 0.95), release.diagnostics["bottom"]
     (True, False)
     """
-    declared = Declared(beta=beta, n=n, quantile=quantile)
-    if not_private:
-        test = (epsilon / 2, 0.0)
-        _need_beta(declared)
-    else:
-        test = cost_of_test(epsilon, delta, test_epsilon, test_delta)
-    units = open_units(
-        samples,
-        epsilon=epsilon,
-        delta=delta,
-        relation=relation,
-        ledger=ledger,
-        random_state=random_state,
-        aside=test,
-        engine=engine,
+    options = Gauss2Options(
+        beta=beta,
+        n=n,
+        quantile=quantile,
+        test_epsilon=test_epsilon,
+        test_delta=test_delta,
+        psd=psd,
+        not_private=not_private,
     )
-    check_k(k, units.d)
-    if not_private:
-        return _printed_on_units(units, k, declared, epsilon=epsilon, delta=delta)
-    return _on_units(units, k, declared, test=test, psd=psd)
+    return DP_GAUSS_2.release(samples, k, options, epsilon=epsilon, delta=delta, **arguments)
 
 
-def _on_units(
-    units: Units, k: int, declared: Declared, *, test: tuple[float, float], psd: bool = False
-) -> Release:
+def run(units: Units, k: int, options: Gauss2Options) -> Release:
+    """Steps 1 to 7, or the algorithm as printed."""
+    if options.not_private:
+        return _printed(units, k, options.declared)
     if k == units.d:
         units.veil.ledger.declare("projector on all directions", note="the same for all data")
-        return _release(units, np.eye(units.d), {"bottom": False, "radius": None, "n_hat": None})
+        return _release(units, np.eye(units.d), ProjectorDiagnostics(bottom=False, radius=None, n_hat=None))
     # 1
-    bounds = buy_bounds(units, declared)
-    S = _noisy_projector(units, k, bounds, test=test, psd=psd)
-    # 5
-    if S is None:
-        warnings.warn(
-            "the eigengap is too small to be proven privately: these directions are random and know nothing of "
-            "the data (diagnostics['bottom']). Use dp_gauss_1, another k, or a larger budget.",
-            UserWarning,
-            stacklevel=3,
-        )
-    # 7
+    bounds = buy_bounds(units, options.declared)
+    S = _noisy_projector(units, k, bounds, psd=options.psd)
+    # 5, 7
     basis = units.random_start(k).T if S is None else np.linalg.eigh(S)[1][:, ::-1][:, :k].T
-    return _release(units, basis, {"bottom": S is None, "radius": bounds.radius, "n_hat": bounds.n_hat})
+    diagnostics = ProjectorDiagnostics(bottom=S is None, radius=bounds.radius, n_hat=bounds.n_hat)
+    return _release(units, basis, diagnostics)
 
 
-def _noisy_projector(
-    units: Units, k: int, bounds: Bounds, *, test: tuple[float, float], psd: bool
-) -> FloatArray | None:
+DP_GAUSS_2 = Algorithm(name="dp-gauss-2", options=Gauss2Options, run=run, variances=False)
+
+
+def _noisy_projector(units: Units, k: int, bounds: Bounds, *, psd: bool) -> FloatArray | None:
     """Steps 2 to 6; None is bottom."""
     d, R = units.d, bounds.radius
     assert bounds.n_hat is not None
@@ -206,8 +226,8 @@ def _noisy_projector(
         g,
         margin_sensitivity=reach.gap,
         sensitivity_at=lambda y: reach.at(y, rho),
-        epsilon=test[0],
-        delta=test[1],
+        epsilon=units.budget.epsilon_aside,
+        delta=units.budget.delta_aside,
         mu=bounds.mu,
         veil=units.veil,
         value_error=3 * orthogonality_error(d) + (k + 2) * k * 2.0**-51,
@@ -278,9 +298,9 @@ def _gap_and_projector(units: Units, k: int, R: float, cap: float) -> tuple[floa
     return max(0.0, min(gap, cap - size)), V[:, :k] @ V[:, :k].T
 
 
-def _printed_on_units(units: Units, k: int, declared: Declared, *, epsilon: float, delta: float) -> Release:
+def _printed(units: Units, k: int, declared: Declared) -> Release:
     """The algorithm as printed: not private."""
-    veil, d = units.veil, units.d
+    veil, d, (epsilon, delta) = units.veil, units.d, units.stated_cost
     veil.ledger.mark_not_private(NOT_PRIVATE)
     R = declared.radius
     total = units.matrices().clipped_sum(np.zeros((d, d)), R, _grid(R))
@@ -299,35 +319,15 @@ def _printed_on_units(units: Units, k: int, declared: Declared, *, epsilon: floa
     grant = veil.gaussian("V_k, as printed", mu=mu, sensitivity=scale * mu, draws=d * k, note="no proof")
     noisy = grant.release(grant.nearest(vectors[:, ::-1][:, :k]))
     basis = np.linalg.svd(noisy, full_matrices=False)[0].T
-    return _release(units, basis, {"bottom": False, "radius": R, "n_hat": None, "gap_draws": tries})
+    diagnostics = PrintedProjectorDiagnostics(bottom=False, radius=R, n_hat=None, gap_draws=tries)
+    return _release(units, basis, diagnostics)
 
 
-def _release(units: Units, basis: FloatArray, diagnostics: dict[str, object]) -> Release:
+def _release(units: Units, basis: FloatArray, diagnostics: ProjectorDiagnostics) -> Release:
     return Release(
         algorithm="dp-gauss-2",
         components=signed(np.ascontiguousarray(basis)),
         ledger=units.veil.ledger,
         diagnostics=diagnostics,
+        warnings=tuple(no_eigengap()) if diagnostics.bottom else (),
     )
-
-
-def cost_of_test(
-    epsilon: float, delta: float, test_epsilon: float | None, test_delta: float | None
-) -> tuple[float, float]:
-    """What the test on the gap costs: as asked for, else a share of the whole."""
-    first = epsilon / 4 if test_epsilon is None else test_epsilon
-    second = delta / 2 if test_delta is None else test_delta
-    if not (0 < first < epsilon and 0 < second < delta):
-        raise InvalidInputError(
-            f"test_epsilon and test_delta must lie strictly within ({epsilon!r}, {delta!r}), "
-            f"got ({first!r}, {second!r}).",
-            hint="Both the test of the gap and the release after it need a part.",
-        )
-    return first, second
-
-
-def _need_beta(declared: Declared) -> None:
-    if declared.beta is None:
-        raise InvalidInputError(
-            "the printed algorithm takes beta as known, got None.", hint="Pass beta, or leave not_private=False."
-        )

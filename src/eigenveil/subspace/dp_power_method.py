@@ -12,20 +12,71 @@ DPPowerMethod({A_i}, k):
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from eigenveil._typing import FloatArray
-from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import symmetric_part
 from eigenveil.mechanisms import noisy_clipped_sum
-from eigenveil.privacy import Ledger, Relation
-from eigenveil.subspace.bounds import Bounds, Declared, buy_bounds
-from eigenveil.subspace.opening import check_k, open_units
+from eigenveil.privacy import Relation
+from eigenveil.subspace.algorithm import Algorithm, check_whole
+from eigenveil.subspace.bound_options import BoundOptions
+from eigenveil.subspace.bounds import Bounds, buy_bounds
+from eigenveil.subspace.diagnostics import PowerDiagnostics
+from eigenveil.subspace.opening import RunArguments
 from eigenveil.subspace.release import Release, signed
 from eigenveil.units import Units
+
+
+@dataclass(frozen=True, kw_only=True)
+class PowerOptions(BoundOptions):
+    """Options of `dp_power_method`."""
+
+    rounds: int | None = None
+    spectrum: tuple[float, float] | None = None
+    oversampling: int = 0
+    scale: Literal["beta-squared", "printed"] = "beta-squared"
+    alpha: float | None = None
+    eigenvalues: bool = True
+    start: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rounds is not None:
+            check_whole("rounds", self.rounds, least=1)
+        check_whole("oversampling", self.oversampling, least=0)
+        self._check_scale()
+
+    @property
+    def printed_product(self) -> float | None:
+        """Alpha times beta for the printed scale, None for the other."""
+        return None if self.alpha is None or self.beta is None else float(self.alpha) * float(self.beta)
+
+    def number_of_rounds(self, d: int, k: int) -> int:
+        """L."""
+        return power_rounds(d, k, spectrum=self.spectrum) if self.rounds is None else self.rounds
+
+    def most_passes(self, d: int, k: int, relation: Relation) -> int:  # noqa: ARG002
+        """The number of units, a radius, and one pass per round."""
+        return 2 + self.number_of_rounds(d, k)
+
+    def _check_scale(self) -> None:
+        if self.scale not in ("beta-squared", "printed"):
+            raise InvalidInputError(f"scale must be 'beta-squared' or 'printed', got {self.scale!r}.")
+        if self.scale == "beta-squared" and self.alpha is not None:
+            raise InvalidInputError(
+                f"alpha is used by scale='printed' only, got {self.alpha!r} with scale={self.scale!r}.",
+                hint="Leave alpha out, or pass scale='printed'.",
+            )
+        product = self.printed_product
+        if self.scale == "printed" and (product is None or not 0 < product < math.inf):
+            raise InvalidInputError(
+                f"scale='printed' needs public alpha and beta above 0, got {self.alpha!r} and {self.beta!r}.",
+                hint="scale='beta-squared' needs no alpha, and can buy its bound.",
+            )
 
 
 def dp_power_method(
@@ -44,10 +95,7 @@ def dp_power_method(
     alpha: float | None = None,
     eigenvalues: bool = True,
     start: FloatArray | None = None,
-    relation: Relation | str = Relation.ADD_REMOVE,
-    ledger: Ledger | None = None,
-    random_state: int | None = None,
-    engine: LocalEngine | None = None,
+    **arguments: Unpack[RunArguments],
 ) -> Release:
     """Top k directions by a noisy power iteration.
 
@@ -126,25 +174,19 @@ def dp_power_method(
     >>> bool(abs(release.components[0, 0]) > 0.95), release.diagnostics["rounds"]
     (True, 6)
     """
-    declared = Declared(beta=beta, n=n, quantile=quantile)
-    product = _printed_product(scale, alpha, declared)
-    units = open_units(
-        samples,
-        epsilon=epsilon,
-        delta=delta,
-        relation=relation,
-        ledger=ledger,
-        random_state=random_state,
-        engine=engine,
+    options = PowerOptions(
+        beta=beta,
+        n=n,
+        quantile=quantile,
+        rounds=rounds,
+        spectrum=spectrum,
+        oversampling=oversampling,
+        scale=scale,
+        alpha=alpha,
+        eigenvalues=eigenvalues,
+        start=start,
     )
-    check_k(k, units.d)
-    L = power_rounds(units.d, k, spectrum=spectrum) if rounds is None else _at_least("rounds", rounds, 1)
-    columns = min(k + _at_least("oversampling", oversampling, 0), units.d)
-    X = units.random_start(columns) if start is None else _orthonormal(start, units.d, columns)
-    for what, given in (("alpha", alpha), ("spectrum", spectrum), ("start", start)):
-        if given is not None:
-            units.veil.ledger.declare(what, note="declared by the caller")
-    return _on_units(units, k, declared, rounds=L, start=X, alpha_beta=product, eigenvalues=eigenvalues)
+    return DP_POWER.release(samples, k, options, epsilon=epsilon, delta=delta, **arguments)
 
 
 def power_rounds(d: int, k: int, *, spectrum: tuple[float, float] | None = None) -> int:
@@ -172,26 +214,25 @@ def power_rounds(d: int, k: int, *, spectrum: tuple[float, float] | None = None)
     return max(2, math.ceil(ratio * math.log(d)))
 
 
-def _on_units(
-    units: Units,
-    k: int,
-    declared: Declared,
-    *,
-    rounds: int,
-    start: FloatArray,
-    alpha_beta: float | None = None,
-    eigenvalues: bool = True,
-) -> Release:
+def run(units: Units, k: int, options: PowerOptions) -> Release:
+    """Steps 1 to 6."""
     # 1
-    bounds = buy_bounds(units, declared, count=eigenvalues, by_rows=True)
-    X, Y = start, start
+    rounds = options.number_of_rounds(units.d, k)
+    columns = min(k + options.oversampling, units.d)
+    start = options.start
+    Y = units.random_start(columns) if start is None else _orthonormal(start, units.d, columns)
+    for what in ("alpha", "spectrum", "start"):
+        if getattr(options, what) is not None:
+            units.veil.ledger.declare(what, note="declared by the caller")
+    bounds = buy_bounds(units, options.declared, count=options.eigenvalues, by_rows=True)
+    X, printed = Y, options.printed_product
     radii: list[float] = []
     # 2
     for index in range(rounds):
         # 5, of the round before
         X = Y if index == 0 else np.linalg.qr(Y)[0]
         # 3
-        radii.append(bounds.radius if alpha_beta is None else alpha_beta * _largest_row(X))
+        radii.append(bounds.radius if printed is None else printed * _largest_row(X))
         # 4
         Y = noisy_clipped_sum(
             units.block(X),
@@ -206,10 +247,13 @@ def _on_units(
     return Release(
         algorithm="dp-power",
         components=signed(np.ascontiguousarray(vectors[:, :k].T)),
-        eigenvalues=_eigenvalues(X, Y, bounds)[:k] if eigenvalues else None,
+        eigenvalues=_eigenvalues(X, Y, bounds)[:k] if options.eigenvalues else None,
         ledger=units.veil.ledger,
-        diagnostics={"radius": tuple(radii), "n_hat": bounds.n_hat, "rounds": rounds},
+        diagnostics=PowerDiagnostics(tuple(radii), bounds.n_hat, rounds),
     )
+
+
+DP_POWER = Algorithm(name="dp-power", options=PowerOptions, run=run, variances=True)
 
 
 def _eigenvalues(X: FloatArray, Y: FloatArray, bounds: Bounds) -> FloatArray:
@@ -222,33 +266,8 @@ def _largest_row(X: FloatArray) -> float:
     return float(np.sqrt(np.sum(X * X, axis=1)).max())
 
 
-def _printed_product(scale: str, alpha: float | None, declared: Declared) -> float | None:
-    """Alpha times beta for the printed scale, None for the other."""
-    if scale not in ("beta-squared", "printed"):
-        raise InvalidInputError(f"scale must be 'beta-squared' or 'printed', got {scale!r}.")
-    if scale == "beta-squared":
-        if alpha is not None:
-            raise InvalidInputError(
-                f"alpha is used by scale='printed' only, got {alpha!r} with scale={scale!r}.",
-                hint="Leave alpha out, or pass scale='printed'.",
-            )
-        return None
-    if alpha is None or declared.beta is None or not 0 < alpha * declared.beta < math.inf:
-        raise InvalidInputError(
-            f"scale='printed' needs public alpha and beta above 0, got {alpha!r} and {declared.beta!r}.",
-            hint="scale='beta-squared' needs no alpha, and can buy its bound.",
-        )
-    return float(alpha) * float(declared.beta)
-
-
 def _orthonormal(start: FloatArray, d: int, columns: int) -> FloatArray:
     X = np.asarray(start, dtype=np.float64)
     if X.shape != (d, columns) or not np.all(np.isfinite(X)):
         raise InvalidInputError(f"start must be finite and of shape ({d}, {columns}), got shape {X.shape}.")
     return np.linalg.qr(X)[0]
-
-
-def _at_least(name: str, value: int, least: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
-    return value

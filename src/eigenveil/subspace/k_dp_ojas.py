@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Unpack
 
-from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
-from eigenveil.oracles.dp_ojas import DPOjas, Printed
-from eigenveil.privacy import Ledger, Relation
-from eigenveil.subspace.black_box_pca import run
+from eigenveil.oracles.dp_ojas import MOST_STEPS, DPOjas, Printed
+from eigenveil.privacy import Relation
+from eigenveil.subspace.algorithm import Algorithm, Options
+from eigenveil.subspace.deflation import by_deflation
 from eigenveil.subspace.k_dp_pca import RatesPerComponent, per_component
-from eigenveil.subspace.opening import check_k, open_units
+from eigenveil.subspace.opening import RunArguments
 from eigenveil.subspace.release import Release
+from eigenveil.units import Units
+
+
+@dataclass(frozen=True, kw_only=True)
+class KDPOjasOptions(Options):
+    """Options of `k_dp_ojas`."""
+
+    clip: float | None = None
+    learning_rates: RatesPerComponent | None = None
+    sampling: Literal["disjoint", "poisson"] = "disjoint"
+    steps: int | None = None
+    not_private: bool = False
+    C_printed: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.C_printed != 1.0 and not self.not_private:
+            raise InvalidInputError(
+                "C_printed is the constant of the printed noise, which needs not_private=True."
+            )
+
+    def oracle(self, epsilon: float, delta: float) -> DPOjas:
+        """The oracle for one component, in a run that may cost this much."""
+        printed = Printed(epsilon=epsilon, delta=delta, C=self.C_printed) if self.not_private else None
+        return DPOjas(clip=self.clip, sampling=self.sampling, steps=self.steps, printed=printed)
+
+    def aside(self, epsilon: float, delta: float) -> tuple[float, float]:
+        """As the oracle says."""
+        return self.oracle(epsilon, delta).aside(epsilon, delta)
+
+    def most_passes(self, d: int, k: int, relation: Relation) -> int:  # noqa: ARG002
+        """Places, if there are any; per component a count, a radius, and one pass per step."""
+        steps = MOST_STEPS if self.steps is None else self.steps
+        return (relation is Relation.REPLACE) + k * (2 + steps)
 
 
 def k_dp_ojas(
@@ -27,10 +60,7 @@ def k_dp_ojas(
     steps: int | None = None,
     not_private: bool = False,
     C_printed: float = 1.0,
-    relation: Relation | str = Relation.ADD_REMOVE,
-    ledger: Ledger | None = None,
-    random_state: int | None = None,
-    engine: LocalEngine | None = None,
+    **arguments: Unpack[RunArguments],
 ) -> Release:
     """Find k private directions by Oja's algorithm on clipped and noised gradients.
 
@@ -51,8 +81,8 @@ def k_dp_ojas(
         and their repr then say "not private" and why. Needs `clip`; one unit a step.
     C_printed : float
         The constant C' of that noise.
-    relation : {"add-remove", "replace"}
-        What neighbours are.
+    **arguments
+        `relation`, `ledger`, `random_state`, `engine`, as everywhere: see `RunArguments`.
 
     Formal guarantees
     -----------------
@@ -73,20 +103,23 @@ def k_dp_ojas(
     >>> k_dp_ojas(X, 2, epsilon=1.0, delta=1e-5).components.shape
     (2, 5)
     """
-    if C_printed != 1.0 and not not_private:
-        raise InvalidInputError("C_printed is the constant of the printed noise, which needs not_private=True.")
-    printed = Printed(epsilon=epsilon, delta=delta, C=C_printed) if not_private else None
-    oracle = DPOjas(clip=clip, sampling=sampling, steps=steps, printed=printed)
-    units = open_units(
-        samples,
-        epsilon=epsilon,
-        delta=delta,
-        relation=relation,
-        ledger=ledger,
-        random_state=random_state,
-        aside=oracle.aside(epsilon, delta),
-        engine=engine,
+    options = KDPOjasOptions(
+        clip=clip,
+        learning_rates=learning_rates,
+        sampling=sampling,
+        steps=steps,
+        not_private=not_private,
+        C_printed=C_printed,
     )
-    check_k(k, units.d)
-    oracles = [replace(oracle, learning_rates=rates) for rates in per_component(learning_rates, k)]
-    return run(units, k, oracles, algorithm="k-DP-Ojas as printed" if not_private else "k-DP-Ojas")
+    return K_DP_OJAS.release(samples, k, options, epsilon=epsilon, delta=delta, **arguments)
+
+
+def run(units: Units, k: int, options: KDPOjasOptions) -> Release:
+    """Deflation over DP-Ojas."""
+    oracle = options.oracle(*units.stated_cost)
+    oracles = [replace(oracle, learning_rates=rates) for rates in per_component(options.learning_rates, k)]
+    name = "k-DP-Ojas as printed" if options.not_private else "k-DP-Ojas"
+    return by_deflation(units, k, oracles, algorithm=name)
+
+
+K_DP_OJAS = Algorithm(name="k-dp-ojas", options=KDPOjasOptions, run=run, variances=False)

@@ -4,21 +4,64 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, Literal, cast
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Unpack, cast
 
-from eigenveil.engines import LocalEngine, RangePlan
+from eigenveil.engines import RangePlan
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.gradients import need_fixed_places
-from eigenveil.oracles.modified_dp_pca import MeanEstimator, ModifiedDPPCA, RangeFinder
+from eigenveil.oracles.modified_dp_pca import MOST_ROUNDS, MeanEstimator, ModifiedDPPCA, RangeFinder
 from eigenveil.oracles.steps import Rates
-from eigenveil.privacy import Ledger, Relation
-from eigenveil.subspace.black_box_pca import run
-from eigenveil.subspace.opening import check_k, open_units
+from eigenveil.privacy import Relation
+from eigenveil.subspace.algorithm import Algorithm, Options
+from eigenveil.subspace.deflation import by_deflation
+from eigenveil.subspace.opening import RunArguments
 from eigenveil.subspace.release import Release
 from eigenveil.units import Units
 
 RatesPerComponent = Rates | Sequence[Callable[[int], float]] | Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KDPPCAOptions(Options):
+    """Options of `k_dp_pca`."""
+
+    batch_size: int | None = None
+    learning_rates: RatesPerComponent | None = None
+    tau: float = 0.01
+    K: float = 1.0
+    a: float = 1.0
+    C1: float = 1.0
+    mean_estimator: MeanEstimator = "tracked"
+    range_finder: RangeFinder | None = None
+    halves: Literal["shared", "disjoint"] = "shared"
+
+    def __post_init__(self) -> None:
+        _ = self.oracle  # which checks them
+
+    @property
+    def oracle(self) -> ModifiedDPPCA:
+        """The oracle for one component."""
+        own = cast("RangeFinder", "privrange" if self.mean_estimator == "privmean" else "tracked")
+        return ModifiedDPPCA(
+            mean_estimator=self.mean_estimator,
+            range_finder=own if self.range_finder is None else self.range_finder,
+            batch_size=self.batch_size,
+            tau=self.tau,
+            K=self.K,
+            a=self.a,
+            C1=self.C1,
+            halves=self.halves,
+        )
+
+    def aside(self, epsilon: float, delta: float) -> tuple[float, float]:
+        """As the oracle says."""
+        return self.oracle.aside(epsilon, delta)
+
+    def most_passes(self, d: int, k: int, relation: Relation) -> int | None:  # noqa: ARG002
+        """Places, if there are any; per component a count, and three passes per batch."""
+        known = not self.oracle.literal and self.batch_size is None
+        return (relation is Relation.REPLACE) + k * (1 + 3 * MOST_ROUNDS) if known else None
 
 
 def k_dp_pca(
@@ -36,10 +79,7 @@ def k_dp_pca(
     mean_estimator: MeanEstimator = "tracked",
     range_finder: RangeFinder | None = None,
     halves: Literal["shared", "disjoint"] = "shared",
-    relation: Relation | str = Relation.ADD_REMOVE,
-    ledger: Ledger | None = None,
-    random_state: int | None = None,
-    engine: LocalEngine | None = None,
+    **arguments: Unpack[RunArguments],
 ) -> Release:
     """Find k private directions; noise shrinks with the spread of the units' gradients.
 
@@ -67,8 +107,8 @@ def k_dp_pca(
         belongs to the mean estimator.
     halves : {"shared", "disjoint"}
         Whether PrivRange and PrivMean get the same first half of a batch, as printed, or a half each.
-    relation : {"add-remove", "replace"}
-        What neighbours are.
+    **arguments
+        `relation`, `ledger`, `random_state`, `engine`, as everywhere: see `RunArguments`.
 
     Formal guarantees
     -----------------
@@ -89,33 +129,31 @@ def k_dp_pca(
     >>> k_dp_pca(X, 2, epsilon=1.0, delta=1e-5).components.shape
     (2, 5)
     """
-    own = "privrange" if mean_estimator == "privmean" else "tracked"
-    oracle = ModifiedDPPCA(
-        mean_estimator=mean_estimator,
-        range_finder=cast("RangeFinder", own) if range_finder is None else range_finder,
+    options = KDPPCAOptions(
         batch_size=batch_size,
+        learning_rates=learning_rates,
         tau=tau,
         K=K,
         a=a,
         C1=C1,
+        mean_estimator=mean_estimator,
+        range_finder=range_finder,
         halves=halves,
     )
-    units = open_units(
-        samples,
-        epsilon=epsilon,
-        delta=delta,
-        relation=relation,
-        ledger=ledger,
-        random_state=random_state,
-        aside=oracle.aside(epsilon, delta),
-        engine=engine,
-    )
-    check_k(k, units.d)
+    return K_DP_PCA.release(samples, k, options, epsilon=epsilon, delta=delta, **arguments)
+
+
+def run(units: Units, k: int, options: KDPPCAOptions) -> Release:
+    """Deflation over the oracle that the options ask for."""
+    oracle = options.oracle
     if oracle.literal:
         need_fixed_places(units.veil, "literal k-DP-PCA", fixed_places=units.operator.fixed_places)
-        oracle = replace(oracle, batch_size=_printed_batch(units) if batch_size is None else batch_size)
-    oracles = [replace(oracle, learning_rates=rates) for rates in per_component(learning_rates, k)]
-    return run(units, k, oracles, algorithm="k-DP-PCA")
+        oracle = replace(oracle, batch_size=options.batch_size or _printed_batch(units))
+    oracles = [replace(oracle, learning_rates=rates) for rates in per_component(options.learning_rates, k)]
+    return by_deflation(units, k, oracles, algorithm="k-DP-PCA")
+
+
+K_DP_PCA = Algorithm(name="k-dp-pca", options=KDPPCAOptions, run=run, variances=False)
 
 
 def per_component(rates: RatesPerComponent | None, k: int) -> list[Rates | None]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import BudgetExceededError, InvalidInputError
@@ -14,23 +12,25 @@ from eigenveil.privacy import Budget, Ledger, Relation
 from eigenveil.units import Units
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Prepared:
-    """Data, and what is to be done to its units once they are open and before an algorithm sees them.
-
-    Every algorithm takes it in place of data.
+class RunArguments(TypedDict, total=False):
+    """Arguments that every run takes beside epsilon and delta.
 
     Parameters
     ----------
-    data : anything that holds rows, or what `eigenveil.samples` makes
-        The units.
-    prepare : callable
-        Called once with the open units, after it is known that the run fits its ledger. It may buy from their
-        budget (a mean, say) and returns the units that the algorithm gets, with what is left.
+    relation : {"add-remove", "replace"}
+        Neighbouring relation.
+    ledger : Ledger, optional
+        One to charge that other runs charge too; refused at once if this run does not fit.
+    random_state : int, optional
+        A seed, for tests and teaching: the ledger then says "not private".
+    engine : LocalEngine, optional
+        What computes the sums.
     """
 
-    data: Any
-    prepare: Callable[[Units], Units]
+    relation: Relation | str
+    ledger: Ledger | None
+    random_state: int | None
+    engine: LocalEngine | None
 
 
 def open_units(
@@ -41,8 +41,8 @@ def open_units(
     relation: Relation | str = Relation.ADD_REMOVE,
     ledger: Ledger | None = None,
     random_state: int | None = None,
-    aside: tuple[float, float] = (0.0, 0.0),
     engine: LocalEngine | None = None,
+    aside: tuple[float, float] = (0.0, 0.0),
 ) -> Units:
     """Units under a veil that together may cost (epsilon, delta).
 
@@ -52,32 +52,28 @@ def open_units(
         The units.
     epsilon, delta : float
         What this run may cost.
-    relation : {"add-remove", "replace"}
-        What neighbours are.
-    ledger : Ledger, optional
-        One to charge that other runs charge too; refused at once if this run does not fit.
-    random_state : int, optional
-        A seed, for tests and teaching: the ledger then says "not private".
+    relation, ledger, random_state, engine
+        See `RunArguments`.
     aside : (float, float)
         The part of (epsilon, delta) that is for releases without Gaussian noise.
     """
+    relation = Relation(relation)
     budget = Budget.from_epsilon_delta(epsilon, delta, epsilon_aside=aside[0], delta_aside=aside[1])
     if ledger is None:
         ledger = Ledger(budget, relation=relation)
-    elif ledger.relation is not Relation(relation):
+    elif ledger.relation is not relation:
         raise InvalidInputError(
-            f"the ledger counts under {ledger.relation.value}, this run asks for {Relation(relation).value}.",
+            f"the ledger counts under {ledger.relation.value}, this run asks for {relation.value}.",
             hint="Pass the relation of the ledger, or a ledger of its own.",
         )
     _refuse_overspending(ledger, budget)
-    source = None if random_state is None else SeededBytes(random_state)
-    units = Units(
-        operator=as_operator(data.data if isinstance(data, Prepared) else data),
-        veil=Veil(ledger, source=source),
+    return Units(
+        operator=as_operator(data),
+        veil=Veil(ledger, source=None if random_state is None else SeededBytes(random_state)),
         budget=budget,
         engine=LocalEngine() if engine is None else engine,
+        stated=(epsilon, delta),
     )
-    return data.prepare(units) if isinstance(data, Prepared) else units
 
 
 def check_k(k: int, d: int) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from eigenveil._typing import FloatArray
 from eigenveil.privacy.ledger import Ledger
+from eigenveil.subspace.release_warnings import ReleaseWarning
 from eigenveil.subspace.variances import Variances
 
 
@@ -31,8 +33,10 @@ class Release:
         The private mean that was taken off the rows, where they were centred.
     ledger : Ledger
         What was spent.
-    diagnostics : mapping
-        What the run has to tell: radii, steps that stood still, and the like.
+    diagnostics : Diagnostics, or mapping
+        What the run reports about itself: radii, noise, rounds, and the like.
+    warnings : tuple of ReleaseWarning
+        What a reader must be warned of.
     """
 
     algorithm: str
@@ -41,7 +45,8 @@ class Release:
     eigenvalues: FloatArray | None = None
     variances: Variances | None = None
     mean: FloatArray | None = None
-    diagnostics: Mapping[str, object] = field(default_factory=dict)
+    diagnostics: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[ReleaseWarning, ...] = ()
 
     @property
     def private(self) -> bool:

@@ -27,29 +27,55 @@ What is asked when is decided in `tracked_run`; rounds are described in `trackin
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from eigenveil._typing import FloatArray
-from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
-from eigenveil.kernels import to_single
-from eigenveil.mechanisms import noisy_census, private_mean
-from eigenveil.privacy import Ledger, Relation, split_mu
-from eigenveil.subspace.bounds import COUNT_SHARE, Declared
-from eigenveil.subspace.opening import check_k, open_units
+from eigenveil.privacy import split_mu
+from eigenveil.subspace.algorithm import Algorithm, Options
+from eigenveil.subspace.bounds import Declared
+from eigenveil.subspace.counting import COUNT_SHARE, MEAN_SHARE, buy_mean, buy_number
+from eigenveil.subspace.diagnostics import Followed, TrackedDiagnostics
+from eigenveil.subspace.opening import RunArguments
 from eigenveil.subspace.release import Release, signed
-from eigenveil.subspace.tracked_run import FEW, WIDEST_MATRIX, Run
+from eigenveil.subspace.release_warnings import bad_units, clipped_variances, lost_in_noise, too_few_units
+from eigenveil.subspace.tracked_run import WIDEST_MATRIX, Run
 from eigenveil.subspace.tracking import State
 from eigenveil.subspace.variances import buy_variances
 from eigenveil.units import Units
 
-MEAN_SHARE, VARIANCES_SHARE = 0.08, 0.02
-MANY_BAD = 0.05
-"""The share of bad units above which a warning tells of them."""
+VARIANCES_SHARE = 0.02
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackedOptions(Options):
+    """Options of `tracked_pca`."""
+
+    center: bool = False
+    n: int | None = None
+    spectrum: npt.ArrayLike | None = None
+    oversampling: int = 5
+
+    def __post_init__(self) -> None:
+        Declared(n=self.n)  # which checks it
+
+    def checked_spectrum(self, k: int, d: int) -> FloatArray | None:
+        """Declared eigenvalues, if there are any and they can be such."""
+        if self.spectrum is None:
+            return None
+        values = np.array(self.spectrum, dtype=np.float64)
+        if values.ndim != 1 or not k <= values.size <= d:
+            raise InvalidInputError(
+                f"spectrum must hold from k = {k} to d = {d} eigenvalues, got an array of shape {values.shape}.",
+                hint="Only eigenvalues that are public anyway belong here; None buys variances.",
+            )
+        if not (np.all(np.isfinite(values)) and values[-1] >= 0 and np.all(np.diff(values) <= 0)):
+            raise InvalidInputError("spectrum must be finite, not negative, and sorted from the largest down.")
+        return values
 
 
 def tracked_pca(
@@ -58,14 +84,11 @@ def tracked_pca(
     *,
     epsilon: float,
     delta: float,
-    relation: Relation | str = Relation.ADD_REMOVE,
     center: bool = False,
     n: int | None = None,
     spectrum: npt.ArrayLike | None = None,
     oversampling: int = 5,
-    ledger: Ledger | None = None,
-    random_state: int | None = None,
-    engine: LocalEngine | None = None,
+    **arguments: Unpack[RunArguments],
 ) -> Release:
     """Find k private principal directions by tracked block iteration.
 
@@ -79,8 +102,6 @@ def tracked_pca(
         How many directions.
     epsilon, delta : float
         What the whole may cost.
-    relation : {"add-remove", "replace"}
-        What neighbours are.
     center : bool
         Whether to take a private mean off every row first (rows and people only), as PCA usually does. Without it
         directions are those of the second moment.
@@ -91,10 +112,8 @@ def tracked_pca(
         k are then `eigenvalues`, and no variances along the directions are bought.
     oversampling : int
         How many directions more than k are followed, since the last wanted one is slow to tell from the next.
-    ledger : Ledger, optional
-        One to charge that other runs charge too.
-    random_state : int, optional
-        A seed, for tests and teaching: the release then says "not private".
+    **arguments
+        `relation`, `ledger`, `random_state`, `engine`, as everywhere: see `RunArguments`.
 
     Returns
     -------
@@ -131,42 +150,24 @@ def tracked_pca(
     >>> release
     <Release of tracked: NOT PRIVATE: seeded: ...>
     """
-    units = open_units(
-        samples,
-        epsilon=epsilon,
-        delta=delta,
-        relation=relation,
-        ledger=ledger,
-        random_state=random_state,
-        engine=engine,
-    )
-    k, known = check_k(k, units.d), Declared(n=n)
-    values = None if spectrum is None else _check_spectrum(spectrum, k, units.d)
-    return on_units(units, k, center=center, n=known.n, spectrum=values, oversampling=oversampling)
+    options = TrackedOptions(center=center, n=n, spectrum=spectrum, oversampling=oversampling)
+    return TRACKED.release(samples, k, options, epsilon=epsilon, delta=delta, **arguments)
 
 
-def on_units(
-    units: Units,
-    k: int,
-    *,
-    center: bool = False,
-    n: int | None = None,
-    spectrum: FloatArray | None = None,
-    oversampling: int = 5,
-) -> Release:
-    """Run on units under a veil, with all of their budget."""
-    m = min(k + oversampling, units.d)
-    shares = [COUNT_SHARE * (n is None), MEAN_SHARE * center, VARIANCES_SHARE * (spectrum is None)]
+def run(units: Units, k: int, options: TrackedOptions) -> Release:
+    """Steps 1 to 5, with all of the units' budget."""
+    spectrum = options.checked_spectrum(k, units.d)
+    m = min(k + options.oversampling, units.d)
+    shares = [COUNT_SHARE * (options.n is None), MEAN_SHARE * options.center, VARIANCES_SHARE * (spectrum is None)]
     mu_count, mu_mean, mu_variances, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1
-    n_hat, bad = _count(units, n, mu_count)
-    mean = None
-    if center:
-        mean = to_single(private_mean(units.vectors(), n_hat=n_hat, mu=mu_mean, veil=units.veil).mean)
-        units = units.shifted(mean)
-    run = Run(units, k, n_hat, mu)
+    number = buy_number(units, n=options.n, mu=mu_count, bad_too=True)
+    n_hat, mean = number.good, None
+    if options.center:
+        mean, units = buy_mean(units, n_hat=n_hat, mu=mu_mean)
+    steps = Run(units, k, n_hat, mu)
     with np.errstate(over="ignore", under="ignore"):
-        state = run.whole_space() if m == units.d <= WIDEST_MATRIX else run.by_blocks(m)
+        state = steps.whole_space() if m == units.d <= WIDEST_MATRIX else steps.by_blocks(m)
     # 5
     components = signed(np.ascontiguousarray(state.W[:, :k].T))
     if spectrum is None:
@@ -177,10 +178,10 @@ def on_units(
         units.veil.ledger.declare(f"spectrum, {spectrum.size} eigenvalues", note="declared by the caller")
         order = np.arange(k)
         eigenvalues, variances = spectrum[:k].copy(), None
-    if run.count_noise(run.first_share) > FEW:
-        warnings.warn(run.too_few(), UserWarning, stacklevel=3)
-    if bad is not None and bad - 3 / mu_count > MANY_BAD * (n_hat + bad):
-        warnings.warn(_many_bad(n_hat, bad), UserWarning, stacklevel=3)
+    found = too_few_units(n_hat, steps.count_noise(steps.first_share) * n_hat)
+    found += bad_units(n_hat, number.bad, number.noise)
+    if variances is not None:
+        found += [*lost_in_noise(variances), *clipped_variances(variances)]
     return Release(
         algorithm="tracked",
         components=components[order],
@@ -188,55 +189,23 @@ def on_units(
         variances=variances,
         mean=mean,
         ledger=units.veil.ledger,
-        diagnostics={
-            "n_hat": n_hat,
-            "bad_units": bad,
-            "pilot": run.pilot,
-            "rounds": tuple(run.rounds),
-            "clip": None if run.sigma is None else run.sigma.quantile,
-            "followed": _followed(state, order),
-        },
+        diagnostics=TrackedDiagnostics(
+            n_hat=n_hat,
+            bad_units=number.bad,
+            pilot=steps.pilot,
+            rounds=tuple(steps.rounds),
+            clip=None if steps.sigma is None else steps.sigma.quantile,
+            followed=_followed(state, order),
+        ),
+        warnings=tuple(found),
     )
 
 
-def _count(units: Units, n: int | None, mu: float) -> tuple[float, float | None]:
-    """Step 1: the number of good units, and of bad ones where they were counted."""
-    if n is not None:
-        units.veil.ledger.declare(f"number of units, n = {n}", note="declared by the caller")
-        return float(n), None
-    census = noisy_census(units.block(np.eye(units.d, 1)), mu=mu, veil=units.veil)
-    return max(1.0, census.good), max(0.0, census.bad)
+TRACKED = Algorithm(name="tracked", options=TrackedOptions, run=run, variances=True)
 
 
-def _check_spectrum(spectrum: npt.ArrayLike, k: int, d: int) -> FloatArray:
-    """Declared eigenvalues, if they can be such."""
-    values = np.array(spectrum, dtype=np.float64)
-    if values.ndim != 1 or not k <= values.size <= d:
-        raise InvalidInputError(
-            f"spectrum must hold from k = {k} to d = {d} eigenvalues, got an array of shape {values.shape}.",
-            hint="Only eigenvalues that are public anyway belong here; None buys variances.",
-        )
-    if not (np.all(np.isfinite(values)) and values[-1] >= 0 and np.all(np.diff(values) <= 0)):
-        raise InvalidInputError("spectrum must be finite, not negative, and sorted from the largest down.")
-    return values
-
-
-def _followed(state: State, order: npt.NDArray[np.intp]) -> dict[str, tuple[float, ...]]:
-    """What is known of Sigma along all directions that were followed: wanted ones as they are given, then spares.
-
-    `noise` and `inside` are standard deviations of an entry of Sigma w, outside the span and within it.
-    """
+def _followed(state: State, order: npt.NDArray[np.intp]) -> Followed:
+    """What is known of Sigma along all tracked directions: components in their order, then oversampled ones."""
     first = [*order, *range(len(order), len(state.eigenvalues))]
-    told = {
-        "eigenvalues": state.eigenvalues,
-        "noise": np.sqrt(state.variance),
-        "inside": np.sqrt(state.inside),
-    }
-    return {name: tuple(float(value) for value in values[first]) for name, values in told.items()}
-
-
-def _many_bad(good: float, bad: float) -> str:
-    return (
-        f"by a noisy count, {bad:.0f} units beside {good:.0f} good ones hold no row of finite numbers, and add "
-        "nothing. Fill in missing values by a rule that does not look at the data, or leave such columns out."
-    )
+    known = (state.eigenvalues, np.sqrt(state.variance), np.sqrt(state.inside))
+    return Followed(*(tuple(float(value) for value in values[first]) for values in known))

@@ -17,7 +17,9 @@ from eigenveil.mechanisms.private_mean import reachable_quantile
 from eigenveil.mechanisms.radius import QUERIES
 from eigenveil.privacy import split_mu
 from eigenveil.subspace.bounds import gaussian_spread, lengths, matrix_radius
+from eigenveil.subspace.diagnostics import Round
 from eigenveil.subspace.prices import bias_of_block, lag, noise_of_block, noise_of_matrix, slowness, whole_spectrum
+from eigenveil.subspace.release_warnings import FEW
 from eigenveil.subspace.sigma import CLIPS, Sigma, best_clip, price, together
 from eigenveil.subspace.tracking import (
     RADIUS_SHARE,
@@ -46,8 +48,6 @@ CAUGHT_UP = 0.5
 """How far, over the radius, the units' mean may lie from the centre before a last round is worth its price."""
 LEAST_SPREAD = 1e-3
 """The share of a squared radius that is taken to be spread around the mean, however far the centre was off."""
-FEW = 0.1
-"""Noise of a count over the number of units that a radius search at the median still stands: 5 deviations."""
 FEWEST_ROUNDS = 3
 """Pilots of fewer rounds from a random start learn less than one release of Sigma itself."""
 WIDEST_MATRIX = 1024
@@ -87,7 +87,7 @@ class Run:
     favour: float = 1.0
     sigma: Sigma | None = None
     asked: State | None = None
-    rounds: list[dict[str, object]] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
     answer: Answer | None = None
 
     def count_noise(self, share: float) -> float:
@@ -285,8 +285,7 @@ class Run:
     def noise_with(self, share: float) -> float:
         """About the noise of a round with this share: that of the one before, once the centre has caught up."""
         assert self.answer is not None
-        spent = self.rounds[-1]["share"]
-        assert isinstance(spent, float)
+        spent = self.rounds[-1].share
         columns = float(self.answer.weights.columns[: self.k].max())
         caught_up = math.sqrt(max(1 - self.answer.offset**2, LEAST_SPREAD))
         return self.answer.noise * caught_up / columns * math.sqrt(spent / max(share, 1e-12))
@@ -311,15 +310,15 @@ class Run:
         answer = answer if pilot else reconciled(state, answer, self.k)
         self.answer = answer
         self.rounds.append(
-            {
-                "kind": kind,
-                "share": share,
-                "radius": answer.radius,
-                "noise": answer.noise,
-                "offset": answer.offset,
-                "inside": answer.weights.inside,
-                "columns": tuple(float(weight) for weight in answer.weights.columns),
-            }
+            Round(
+                kind=kind,
+                share=share,
+                radius=answer.radius,
+                noise=answer.noise,
+                offset=answer.offset,
+                inside=answer.weights.inside,
+                columns=tuple(float(weight) for weight in answer.weights.columns),
+            )
         )
         return learn(state, answer, k=self.k, trust=not pilot)
 
@@ -328,14 +327,6 @@ class Run:
         if self.answer is None:
             return False
         return self.answer.offset > CAUGHT_UP or state.unfinished > self.noise_with(self.left) ** 2
-
-    def too_few(self) -> str:
-        """A warning for when the counts of the first search were lost in noise."""
-        need = self.count_noise(self.first_share) * self.n_hat / FEW
-        return (
-            f"about {self.n_hat:.0f} units are few for this epsilon and delta: noise may rule the directions. "
-            f"Some {need:.0f} units, a larger epsilon or delta, or fewer columns would help."
-        )
 
 
 def _growing(rounds: int) -> FloatArray:

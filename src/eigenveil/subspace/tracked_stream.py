@@ -34,13 +34,12 @@ from eigenveil.privacy.uncopied import Uncopied
 from eigenveil.sources import Source, memory, open_source
 from eigenveil.sources.identities import identities
 from eigenveil.sources.rows import RowsSource
-from eigenveil.subspace.bounds import COUNT_SHARE
+from eigenveil.subspace.counting import COUNT_SHARE
 from eigenveil.subspace.opening import check_k
 from eigenveil.subspace.release import Release, signed
+from eigenveil.subspace.release_warnings import FEW, MANY_BAD
 from eigenveil.subspace.stream_batch import USE_CHECKPOINTS, OpenBatch, Seen
 from eigenveil.subspace.stream_files import Checkpoint, pack, pack_hashes, unpack, unpack_hashes
-from eigenveil.subspace.tracked_pca import MANY_BAD
-from eigenveil.subspace.tracked_run import FEW
 from eigenveil.subspace.tracking import (
     RADIUS_SHARE,
     Answer,

@@ -322,7 +322,7 @@ def _spectra(values: FloatArray, bought: Variances, d: int) -> tuple[FloatArray,
 
 def _ends_with_a_round(release: Release) -> bool:
     rounds = release.diagnostics.get("rounds", ())
-    return isinstance(rounds, tuple) and bool(rounds) and rounds[-1]["kind"] == "last"
+    return isinstance(rounds, tuple) and bool(rounds) and rounds[-1].kind == "last"
 
 
 def check_level(level: float) -> None:

@@ -63,6 +63,8 @@ class Variances:
         Standard deviation of the noise in an entry of `explained`, and in `total`.
     share_above : float
         A noisy share of the units that were shortened, in [0, 1]: about how much the estimates may be too low.
+    share_noise : float
+        Standard deviation of the noise in it.
     centre, radius : array of shape (k,), float
         Units were shortened to this distance from there.
     seen, quantile : float
@@ -80,6 +82,7 @@ class Variances:
     noise: float
     total_noise: float
     share_above: float
+    share_noise: float = math.nan
     centre: FloatArray = field(default_factory=lambda: np.zeros(0))
     radius: float = math.nan
     seen: float = math.nan
@@ -189,6 +192,7 @@ def buy_variances(
         noise=explained.noise,
         total_noise=math.hypot(math.sqrt(k) * explained.noise, rest.noise),
         share_above=above,
+        share_noise=1 / mus["above"] / n_hat,
         centre=np.asarray(explained.centre, dtype=np.float64),
         radius=explained.radius,
         seen=explained.seen,

@@ -49,6 +49,8 @@ class Units:
         Who does the sums.
     removed : array of shape (d, i), optional
         Orthonormal directions that were taken off; `projected` sets it.
+    stated : (float, float), optional
+        The (epsilon, delta) that the whole run may cost, as its caller stated it.
 
     Examples
     --------
@@ -66,11 +68,19 @@ class Units:
     plan: Plan = field(default_factory=FullPlan)
     engine: LocalEngine = field(default_factory=LocalEngine)
     removed: FloatArray | None = None
+    stated: tuple[float, float] | None = None
 
     @property
     def d(self) -> int:
         """Number of columns."""
         return self.operator.d
+
+    @property
+    def stated_cost(self) -> tuple[float, float]:
+        """The (epsilon, delta) that was stated, for algorithms whose noise is printed in terms of them."""
+        if self.stated is None:
+            raise InvalidInputError("noise as printed needs units that were opened with an epsilon and a delta.")
+        return self.stated
 
     @property
     def single_rows(self) -> bool:

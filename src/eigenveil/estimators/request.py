@@ -1,0 +1,149 @@
+"""A fit, checked once before anything is read or drawn: what it will do, and doing it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.estimators.inputs import open_operator
+from eigenveil.estimators.progress import Reporter
+from eigenveil.estimators.released import attributes, noisy_number
+from eigenveil.estimators.repeated_fits import check_search
+from eigenveil.estimators.settings import Settings, read_settings
+from eigenveil.estimators.standardise import Standard, standardise
+from eigenveil.operators import Operator
+from eigenveil.privacy import Budget, Ledger
+from eigenveil.subspace.opening import check_k, open_units
+from eigenveil.subspace.release_warnings import large_delta
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitPlan:
+    """What a fit will do, from parameters and schema alone.
+
+    Parameters
+    ----------
+    columns : tuple of str, optional
+        Names of the columns, where they have any.
+    d, k : int
+        Numbers of columns and of components.
+    budget : Budget
+        What the fit asks of a ledger.
+    buys_mean, buys_scale : bool
+        Whether a mean and scales are bought.
+    most_passes : int, optional
+        How often the data are read at most, where the algorithm states it.
+    """
+
+    columns: tuple[str, ...] | None
+    d: int
+    k: int
+    budget: Budget
+    buys_mean: bool
+    buys_scale: bool
+    most_passes: int | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FitRequest:
+    """A fit that can be run: settings and data that go together.
+
+    Parameters
+    ----------
+    settings : Settings
+        Checked parameters.
+    operator : Operator
+        The units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenveil import DPPCA
+    >>> request = FitRequest.of(DPPCA(2, algorithm="dp-gauss-1"), np.zeros((10, 5)))
+    >>> request.plan().d, request.plan().most_passes
+    (5, 8)
+    """
+
+    settings: Settings
+    operator: Operator
+
+    def __post_init__(self) -> None:
+        check_k(self.settings.k, self.operator.d)
+        wanted = self.settings.buys_mean or self.standard.mean is not None or self.settings.scale is not None
+        if wanted and not self.operator.has_rows:
+            raise InvalidInputError(
+                "units given as matrices have no rows, so they have no mean to take off and no columns to scale.",
+                hint="Use center=False and scale=None, or give rows or people.",
+            )
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any, units: Any = None, *, settings: Settings | None = None) -> Self:
+        """The request that an estimator's parameters and these data make; columns are noted on the estimator.
+
+        `settings` are those of the estimator, where they were read before the data were opened.
+        """
+        settings = read_settings(estimator) if settings is None else settings
+        check_search(settings.ledger, seeded=settings.random_state is not None)
+        return cls(settings=settings, operator=open_operator(estimator, X, units))
+
+    @cached_property
+    def standard(self) -> Standard:
+        """What is done to rows before the algorithm gets them."""
+        settings, d = self.settings, self.operator.d
+        by_algorithm = settings.algorithm.centres and not settings.buys_scale
+        return Standard(
+            mean=settings.declared_mean(d),
+            scale=settings.declared_scale(d),
+            middle=settings.declared_middle(d),
+            buy_mean=settings.buys_mean and not by_algorithm,
+            buy_scale=settings.buys_scale,
+            n=settings.options.get("n"),
+        )
+
+    def plan(self) -> FitPlan:
+        """What will be done; no value is read."""
+        settings, d = self.settings, self.operator.d
+        own = settings.run_options().most_passes(d, settings.k, settings.relation)
+        source = getattr(self.operator, "source", None)
+        return FitPlan(
+            columns=None if source is None else source.columns,
+            d=d,
+            k=settings.k,
+            budget=settings.budget,
+            buys_mean=settings.buys_mean,
+            buys_scale=settings.buys_scale,
+            most_passes=None if own is None else own + self.standard.most_passes(d),
+        )
+
+    def charging(self, ledger: Ledger | None) -> Self:
+        """The same fit, charged to this ledger."""
+        return replace(self, settings=replace(self.settings, ledger=ledger))
+
+    def of_rows(self, operator: Operator) -> Self:
+        """The same fit to the same rows, read through another operator."""
+        return replace(self, operator=operator)
+
+    def run(self, reporter: Reporter) -> dict[str, Any]:
+        """Open units, standardise them, run the algorithm: returns the fitted attributes by name."""
+        settings = self.settings
+        options = settings.run_options(center=settings.buys_mean and not self.standard.buy_mean)
+        units = open_units(
+            self.operator,
+            epsilon=settings.epsilon,
+            delta=settings.delta,
+            aside=options.aside(settings.epsilon, settings.delta),
+            relation=settings.relation,
+            ledger=settings.ledger,
+            random_state=settings.random_state,
+            engine=settings.engine,
+        )
+        ledger = units.veil.ledger
+        with reporter.watching(ledger, units.budget.mu, before=ledger.mu):
+            ready = standardise(units, self.standard)
+            release = settings.algorithm.run(ready.units, settings.k, options)
+        mean = ready.mean if release.mean is None else self.standard.in_own_units(release.mean, ready.scale)
+        n_hat = noisy_number(release, ready.n_hat)
+        release = replace(release, warnings=(*release.warnings, *large_delta(settings.delta, n_hat)))
+        return attributes(release, mean=mean, scale=ready.scale, n_hat=n_hat)

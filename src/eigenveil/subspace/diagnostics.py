@@ -1,0 +1,164 @@
+"""What a run reports about itself: radii, noise, rounds. All of it is released or follows from releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+class Diagnostics(Mapping[str, Any]):
+    """Base of typed diagnostics: frozen dataclasses whose fields can also be read by name, as files and tables do.
+
+    Examples
+    --------
+    >>> found = MatrixDiagnostics(radius=2.0, n_hat=None, printed_noise=False)
+    >>> found.radius, found["radius"], list(found)
+    (2.0, 2.0, ['radius', 'n_hat', 'printed_noise'])
+    """
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names():
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __len__(self) -> int:
+        return len(self._names())
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(field.name for field in fields(self))  # type: ignore[arg-type]  # subclasses are dataclasses
+
+
+@dataclass(frozen=True, eq=False)
+class Round(Diagnostics):
+    """One round of tracked block iteration.
+
+    Parameters
+    ----------
+    kind : {"pilot", "extra", "last"}
+        Which part of the run it belongs to.
+    share : float
+        Share of the run's mu^2.
+    radius, noise, offset : float
+        The clip, the noise on an entry, and how far the mean lay from the centre over the radius.
+    inside, columns : float, tuple of float
+        Weights of what lies inside the span, and of every column.
+    """
+
+    kind: str
+    share: float
+    radius: float
+    noise: float
+    offset: float
+    inside: float
+    columns: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Followed(Diagnostics):
+    """What is known of Sigma along all tracked directions: the released components, then the oversampled ones.
+
+    `noise` and `inside` are standard deviations of an entry of Sigma w, outside the span and within it.
+    """
+
+    eigenvalues: tuple[float, ...]
+    noise: tuple[float, ...]
+    inside: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TrackedDiagnostics(Diagnostics):
+    """Of `tracked_pca`.
+
+    Parameters
+    ----------
+    n_hat, bad_units : float, float or None
+        Noisy numbers of good and of bad units; no number of bad ones where n was declared.
+    pilot : {"block", "matrix"}
+        How the run began.
+    rounds : tuple of Round
+        One after the other; empty where Sigma itself was released.
+    clip : float or None
+        The share of units that the last release of Sigma left whole.
+    followed : Followed
+        What is known along all tracked directions.
+    """
+
+    n_hat: float
+    bad_units: float | None
+    pilot: str
+    rounds: tuple[Round, ...]
+    clip: float | None
+    followed: Followed
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixDiagnostics(Diagnostics):
+    """Of `dp_gauss_1`: the clip, the number of units, and whether noise was as printed."""
+
+    radius: float
+    n_hat: float | None
+    printed_noise: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectorDiagnostics(Diagnostics):
+    """Of `dp_gauss_2`: whether the gap could not be proven, the clip, and the number of units."""
+
+    bottom: bool
+    radius: float | None
+    n_hat: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class PrintedProjectorDiagnostics(ProjectorDiagnostics):
+    """Of `dp_gauss_2` as printed: also how often the gap was drawn."""
+
+    gap_draws: int
+
+
+@dataclass(frozen=True, eq=False)
+class PowerDiagnostics(Diagnostics):
+    """Of `dp_power_method`: the clip of every round, the number of units, and how many rounds there were."""
+
+    radius: tuple[float, ...]
+    n_hat: float | None
+    rounds: int
+
+
+class PerComponent(dict[str, tuple[Any, ...]]):
+    """Of deflation: whatever the oracle reported, by name, with one entry per component."""
+
+
+KINDS: dict[str, type[Diagnostics | PerComponent]] = {
+    kind.__name__: kind
+    for kind in (
+        TrackedDiagnostics,
+        MatrixDiagnostics,
+        ProjectorDiagnostics,
+        PrintedProjectorDiagnostics,
+        PowerDiagnostics,
+        PerComponent,
+    )
+}
+"""Every kind by its name, as files name it."""
+
+
+def restored(kind: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Diagnostics of that kind from the values that a file held; plain ones where the kind is "".
+
+    Raises
+    ------
+    KeyError, TypeError
+        There is no such kind, or it has other fields.
+    """
+    if not kind:
+        return dict(values)
+    given = dict(values)
+    if KINDS[kind] is TrackedDiagnostics:
+        given["rounds"] = tuple(Round(**one) for one in given["rounds"])
+        given["followed"] = Followed(**given["followed"])
+    return KINDS[kind](**given)

@@ -1,0 +1,126 @@
+"""What a reader of a release must be warned of, from releases and public numbers. Each rule stands here once.
+
+A warning is data (`Release.warnings`): Python, the command line and the report show the same ones.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from eigenveil.errors import PrivacyWarning
+from eigenveil.subspace.variances import Variances
+
+FEW = 0.1
+"""Noise of a count over the number of units that a radius search still stands: 5 standard deviations."""
+MANY_BAD = 0.05
+"""The share of bad units above which a warning names them."""
+MANY_CLIPPED = 0.05
+"""The share of clipped units above which released variances are said to be too low."""
+
+
+class Code(StrEnum):
+    """Which rule a warning comes from."""
+
+    TOO_FEW_UNITS = "too-few-units"
+    BAD_UNITS = "bad-units"
+    NO_EIGENGAP = "no-eigengap"
+    LARGE_DELTA = "large-delta"
+    LOST_IN_NOISE = "lost-in-noise"
+    CLIPPED_VARIANCES = "clipped-variances"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseWarning:
+    """One warning.
+
+    Parameters
+    ----------
+    code : Code
+        Which rule it comes from.
+    text : str
+        For people.
+    numbers : mapping of str to float
+        The released and public numbers that the rule looked at.
+    """
+
+    code: Code
+    text: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+
+def too_few_units(n_hat: float, count_noise: float) -> list[ReleaseWarning]:
+    """Counts of the first radius search are lost in noise of this standard deviation."""
+    need = count_noise / FEW
+    if n_hat >= need:
+        return []
+    text = (
+        f"about {n_hat:.0f} units are few for this epsilon and delta: noise may rule the directions. "
+        f"Some {need:.0f} units, a larger epsilon or delta, or fewer columns would help."
+    )
+    return [ReleaseWarning(code=Code.TOO_FEW_UNITS, text=text, numbers={"n_hat": n_hat, "enough": need})]
+
+
+def bad_units(good: float, bad: float | None, noise: float) -> list[ReleaseWarning]:
+    """Many units have no row of finite numbers, more than noise of this standard deviation could have made up."""
+    if bad is None or not bad - 3 * noise > MANY_BAD * (good + bad):
+        return []
+    text = (
+        f"by a noisy count, {bad:.0f} units beside {good:.0f} good ones hold no row of finite numbers, and add "
+        "nothing. Fill in missing values by a rule that does not look at the data, or leave such columns out."
+    )
+    return [ReleaseWarning(code=Code.BAD_UNITS, text=text, numbers={"good": good, "bad": bad, "noise": noise})]
+
+
+def no_eigengap() -> list[ReleaseWarning]:
+    """The eigengap could not be proven, so directions are random."""
+    text = (
+        "the eigengap is too small to be proven privately: these directions are random and know nothing of "
+        "the data (diagnostics['bottom']). Use dp_gauss_1, another k, or a larger budget."
+    )
+    return [ReleaseWarning(code=Code.NO_EIGENGAP, text=text)]
+
+
+def large_delta(delta: float, n_hat: float | None) -> list[ReleaseWarning]:
+    """Delta exceeds 1/n."""
+    if n_hat is None or not delta * n_hat > 1:
+        return []
+    text = (
+        f"delta = {delta:g} is more than 1 in about {n_hat:.0f} units: a mechanism that publishes one of them "
+        "as they are could have it. Choose delta well below 1 over the number of people."
+    )
+    return [ReleaseWarning(code=Code.LARGE_DELTA, text=text, numbers={"delta": delta, "n_hat": n_hat})]
+
+
+def lost_in_noise(variances: Variances) -> list[ReleaseWarning]:
+    """Variances that cannot be told from noise."""
+    lost = [i + 1 for i, value in enumerate(variances.explained) if value < 2 * variances.noise]
+    if not lost:
+        return []
+    text = (
+        f"the variance of component {', '.join(map(str, lost))} cannot be told from noise (below two standard "
+        "deviations)."
+    )
+    numbers = {"noise": variances.noise, **{f"component {i}": float(variances.explained[i - 1]) for i in lost}}
+    return [ReleaseWarning(code=Code.LOST_IN_NOISE, text=text, numbers=numbers)]
+
+
+def clipped_variances(variances: Variances) -> list[ReleaseWarning]:
+    """More units were clipped than noise in their count could have made up."""
+    share = variances.share_above
+    if not share - 2 * variances.share_noise >= MANY_CLIPPED:
+        return []
+    text = (
+        f"about {share:.0%} of the units were clipped when variances were taken (a noisy share): the data have "
+        "heavy tails, and variances are too low by more than their intervals say."
+    )
+    return [ReleaseWarning(code=Code.CLIPPED_VARIANCES, text=text, numbers={"share": share})]
+
+
+def show(found: Sequence[ReleaseWarning], *, stacklevel: int) -> None:
+    """Warn in Python of all of them; `stacklevel` counts from the caller, as in `warnings.warn`."""
+    for one in found:
+        category = PrivacyWarning if one.code is Code.LARGE_DELTA else UserWarning
+        warnings.warn(one.text, category, stacklevel=stacklevel + 1)

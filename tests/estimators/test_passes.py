@@ -1,0 +1,67 @@
+"""How often an algorithm says that it reads the data is never less than it does."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from eigenveil import DPPCA, samples
+from eigenveil.estimators.request import FitRequest
+from eigenveil.sources.wrapped import SameRows
+from eigenveil.subspace.registry import ALGORITHMS
+
+
+def rows(n, d):
+    return np.random.default_rng(0).normal(size=(n, d)) * np.r_[5, 3, np.ones(d - 2)] + 2
+
+
+def counting(X, read):
+    """The rows, with a note of every reading."""
+
+    class Counted(SameRows):
+        def blocks(self):
+            read.append(1)
+            return self.source.blocks()
+
+    operator = samples.rows(X)
+    return replace(operator, source=Counted(operator.source))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("given", [{}, {"relation": "replace"}, {"center": False}, {"scale": "private"}])
+def test_fits_read_no_more_often_than_stated(name, given):
+    for n, d in ((1500, 4), (1500, 12)):
+        read = []
+        model = DPPCA(2, algorithm=name, **given)
+        request = FitRequest.of(model, counting(rows(n, d), read))
+        most = request.plan().most_passes
+        assert not read, "a plan reads nothing"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            model.fit(request.operator)
+        assert (most is None) == (name == "tracked"), "the method's rounds depend on what it finds"
+        assert read
+        assert most is None or len(read) <= most
+        if name in ("dp-gauss-1", "dp-gauss-2", "dp-power"):
+            assert len(read) == most
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("dp-power", {"rounds": 9}),
+        ("k-dp-ojas", {"steps": 5}),
+        ("k-dp-pca", {"batch_size": 50}),
+        ("dp-gauss-1", {"beta": 3.0}),
+    ],
+)
+def test_options_count_too(name, options):
+    read = []
+    model = DPPCA(2, algorithm=name, options=options)
+    request = FitRequest.of(model, counting(rows(1500, 6), read))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model.fit(request.operator)
+    most = request.plan().most_passes
+    assert most is None or len(read) <= most
