@@ -352,7 +352,7 @@ def run_request(estimator: DPPCA, request: FitRequest) -> DPPCA:
     reporter = Reporter(request.settings.callback, estimator)
     with reporter.task():
         estimator.__dict__.update(request.run(reporter))
-    show(estimator.release_.warnings, stacklevel=3)
+    show(estimator.release_.warnings)
     return estimator
 
 

@@ -90,5 +90,5 @@ class Algorithm(Generic[OptionsT]):
         aside = options.aside(epsilon, delta)
         units = open_units(samples, epsilon=epsilon, delta=delta, aside=aside, **arguments)
         found = self.run(units, check_k(k, units.d), options)
-        show(found.warnings, stacklevel=3)
+        show(found.warnings)
         return found

@@ -5,6 +5,7 @@ A warning is data (`Release.warnings`): Python, the command line and the report 
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -119,8 +120,17 @@ def clipped_variances(variances: Variances) -> list[ReleaseWarning]:
     return [ReleaseWarning(code=Code.CLIPPED_VARIANCES, text=text, numbers={"share": share})]
 
 
-def show(found: Sequence[ReleaseWarning], *, stacklevel: int) -> None:
-    """Warn in Python of all of them; `stacklevel` counts from the caller, as in `warnings.warn`."""
+def show(found: Sequence[ReleaseWarning]) -> None:
+    """Warn in Python of all of them, at the line of the user's that led here."""
     for one in found:
         category = PrivacyWarning if one.code is Code.LARGE_DELTA else UserWarning
-        warnings.warn(one.text, category, stacklevel=stacklevel + 1)
+        warnings.warn(one.text, category, stacklevel=_users_line())
+
+
+def _users_line() -> int:
+    """The stack level, for the function that calls this, of the first frame that is no library's."""
+    frame = inspect.currentframe()
+    frame, level = (None if frame is None else frame.f_back), 1
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("eigenveil", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -1,0 +1,85 @@
+"""One registry: names, options and lists come from it, and every algorithm runs on units that are open."""
+
+import dataclasses
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+
+import eigenveil as ev
+from eigenveil import DPPCA
+from eigenveil.cli.options import Algorithm as Choice
+from eigenveil.errors import InvalidInputError
+from eigenveil.subspace.opening import RunArguments, open_units
+from eigenveil.subspace.registry import ALGORITHMS
+
+FACES = {
+    "tracked": ev.tracked_pca,
+    "k-dp-pca": ev.k_dp_pca,
+    "k-dp-ojas": ev.k_dp_ojas,
+    "dp-gauss-1": ev.dp_gauss_1,
+    "dp-gauss-2": ev.dp_gauss_2,
+    "dp-power": ev.dp_power_method,
+}
+X = np.random.default_rng(0).normal(size=(1500, 5)) * [5, 3, 1, 1, 1]
+COST = {"epsilon": 2.0, "delta": 1e-5}
+
+
+def test_lists_come_from_the_registry():
+    assert [choice.value for choice in Choice] == list(ALGORITHMS) == list(FACES)
+    assert all(name == algorithm.name for name, algorithm in ALGORITHMS.items())
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_function_has_the_options_of_its_algorithm(name):
+    """Same names, same defaults: the function is a face and nothing more."""
+    own = inspect.signature(FACES[name]).parameters
+    for field in dataclasses.fields(ALGORITHMS[name].options):
+        assert own[field.name].default == field.default, field.name
+    beside = {"samples", "k", "epsilon", "delta", "arguments"}
+    assert set(own) - beside == {field.name for field in dataclasses.fields(ALGORITHMS[name].options)}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_running_on_open_units_is_all_that_a_function_does(name):
+    algorithm = ALGORITHMS[name]
+    options = algorithm.options()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        face = FACES[name](X, 2, **COST, random_state=3)
+        units = open_units(X, **COST, random_state=3, aside=options.aside(**COST))
+        release = algorithm.run(units, 2, options)
+    assert np.array_equal(face.components, release.components)
+    assert face.diagnostics == release.diagnostics
+    assert face.ledger.mu == release.ledger.mu
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_wrong_arguments_are_named(name):
+    with pytest.raises(TypeError, match=r"takes no argument 'quantiles'; its options are .*random_state"):
+        FACES[name](X, 2, **COST, quantiles=0.5)
+    with pytest.raises(TypeError, match="epsilon"):
+        FACES[name](X, 2, delta=1e-5)
+    with pytest.raises(InvalidInputError, match="takes no option 'quantiles'"):
+        DPPCA(2, algorithm=name, options={"quantiles": 0.5}).fit(X)
+    assert set(RunArguments.__annotations__) == {"relation", "ledger", "random_state", "engine"}
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("tracked", {"n": 0}),
+        ("dp-gauss-1", {"noise": "loud"}),
+        ("dp-gauss-2", {"not_private": True}),
+        ("dp-power", {"rounds": 0}),
+        ("k-dp-pca", {"halves": "thirds"}),
+        ("k-dp-ojas", {"C_printed": 2.0}),
+    ],
+)
+def test_options_are_checked_before_data_are_opened(name, options):
+    with pytest.raises(InvalidInputError):
+        ALGORITHMS[name].options(**options)
+    with pytest.raises(InvalidInputError) as caught:
+        DPPCA(2, algorithm=name, options=options).fit("no such file.parquet")
+    assert "no such file" not in str(caught.value)
