@@ -131,7 +131,7 @@ def test_with_epsilon_parts_are_disjoint_and_the_author_vouches():
     counts = []
 
     def counting(units):
-        counts.append(noisy_count(units.block(np.eye(3)), mu=units.budget.mu, veil=units.veil))
+        counts.append(noisy_count(units.block(np.eye(3)), mu=units.budget.mu, veil=units.veil).value)
         return Answer(np.ones(3), {"n_hat": counts[-1]})
 
     release = black_box_pca(np.ones((4000, 3)), 3, counting, epsilon=1.0, delta=1e-6)

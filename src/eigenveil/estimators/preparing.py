@@ -5,7 +5,7 @@ Prepare({A_i}, mu):
      bought and bounds of the columns are public, their middle is taken off, and the mean looked for around it
   1  n_hat <- n if declared public, else a noisy count                              # 1 % of mu^2
   2  if a mean is to be bought and the algorithm does not buy it: a private mean     # 8 %
-  3  if scales are to be bought: per column, a private mean (if one is asked for), then the tracked mean of the
+  3  if scales are to be bought: per column, a private mean (if one is asked for), then the clipped mean of the
        squares around it, with a d-th of mu^2 each; scale <- its root               # 8 % for each of the two
   4  the algorithm gets the rows less mean, divided by scale, and what is left of mu
 """
@@ -21,8 +21,8 @@ from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.rescaling import one_column, rescaled
 from eigenveil.kernels import to_single
-from eigenveil.mechanisms import noisy_count, private_mean, tracked_mean
-from eigenveil.mechanisms.private_mean import reachable_quantile
+from eigenveil.mechanisms import AtQuantile, clipped_mean, noisy_count, private_mean
+from eigenveil.mechanisms.radius import reachable_quantile
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
 from eigenveil.privacy import split_mu
 from eigenveil.subspace.bounds import COUNT_SHARE
@@ -59,7 +59,7 @@ class Preparation:
 
     Formal guarantees
     -----------------
-    Both relations. A count, a private mean and tracked means in sequence, with the sensitivities proven there:
+    Both relations. A count, a private mean and clipped means in sequence, with the sensitivities proven there:
     together sqrt(1 % + 8 % + 8 %) mu-GDP at most, and what is left is the mu that makes the whole mu-GDP. Per
     column: the d columns are asked one after the other, each with sqrt(1/d) of that mu, which adds up to it; whose
     row is bad in which column does not matter, since a unit adds at most 1 to a count and R to a sum in each.
@@ -114,7 +114,7 @@ class Preparation:
         if self.n is not None:
             units.veil.ledger.declare(f"number of units, n = {self.n}", note="declared by the caller")
             return float(self.n)
-        return max(1.0, noisy_count(units.block(np.eye(units.d, 1)), mu=mu, veil=units.veil))
+        return max(1.0, noisy_count(units.block(np.eye(units.d, 1)), mu=mu, veil=units.veil).value)
 
     def _centred(self, units: Units, mu: float) -> Units:
         """Step 2."""
@@ -147,23 +147,23 @@ class Preparation:
     def _mean(self, units: Units, mu: float) -> FloatArray:
         assert self.n_hat is not None
         found = private_mean(units.vectors(), n_hat=self.n_hat, mu=mu, veil=units.veil)
-        return np.asarray(to_single(found.mean), dtype=np.float64)
+        return np.asarray(to_single(found.value), dtype=np.float64)
 
     def _spread(self, units: Units, mu: float) -> float:
         """Root of the clipped mean square of one column."""
         assert self.n_hat is not None
         mu_radius, mu_sum = split_mu(mu, [_RADIUS_SHARE, 1 - _RADIUS_SHARE])
-        release = tracked_mean(
+        quantile = reachable_quantile(_QUANTILE, n_hat=self.n_hat, mu=mu_radius)
+        mean = clipped_mean(
             units.matrices(),
             centre=np.zeros((1, 1)),
             n_hat=self.n_hat,
-            mu_radius=mu_radius,
-            mu_sum=mu_sum,
+            radius=AtQuantile(mu=mu_radius, quantile=quantile),
+            mu=mu_sum,
             veil=units.veil,
-            quantile=reachable_quantile(_QUANTILE, n_hat=self.n_hat, mu_radius=mu_radius),
             what="column scale",
         )
-        square = float(release.mean[0, 0])
+        square = float(mean.value[0, 0])
         return math.sqrt(square) if square > _NO_SPREAD else 1.0
 
 

@@ -177,7 +177,8 @@ class DPOjas:
         population = units.block(w)
         if self.printed is not None:
             return float(population.slots())
-        return max(1.0, noisy_count(population, mu=mu, veil=units.veil, what="DP-Ojas: number of units"))
+        counted = noisy_count(population, mu=mu, veil=units.veil, what="DP-Ojas: number of units")
+        return max(1.0, counted.value)
 
     def _beta(self, units: Units, w: FloatArray, n_hat: float, mu: float) -> float:
         if self.clip is not None:
@@ -190,7 +191,7 @@ class DPOjas:
             mu=mu,
             veil=units.veil,
             what="DP-Ojas: clip",
-        )
+        ).value
 
     def _steps(self, units: Units, n_hat: float, mu: float) -> int:
         if self.steps is not None:

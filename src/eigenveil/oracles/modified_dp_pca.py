@@ -24,11 +24,12 @@ from eigenveil._typing import FloatArray
 from eigenveil.engines import RangePlan
 from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
-from eigenveil.mechanisms import noisy_clipped_sum, noisy_count, tracked_mean
+from eigenveil.kernels import to_single
+from eigenveil.mechanisms import AtQuantile, Given, clipped_mean, noisy_count
 from eigenveil.mechanisms.gradients import check_tau, need_fixed_places
 from eigenveil.mechanisms.priv_mean import priv_mean
 from eigenveil.mechanisms.priv_range import priv_range
-from eigenveil.mechanisms.radius import QUERIES
+from eigenveil.mechanisms.radius import count_noise
 from eigenveil.mechanisms.veil import check_sensitivity
 from eigenveil.oracles.steps import Answer, Rates, rate_at, step
 from eigenveil.privacy import split_mu
@@ -254,26 +255,28 @@ class ModifiedDPPCA:
         population = batch.block(w)
         n_hat, mu_rest = _count(batch, population, "ModifiedDP-PCA: units in the batch")
         mu_radius, mu_sum = split_mu(mu_rest, [_RADIUS_SHARE, 1 - _RADIUS_SHARE])
-        release = tracked_mean(
+        rule = AtQuantile(mu=mu_radius)
+        mean = clipped_mean(
             population,
-            centre=C,
+            centre=to_single(C),
             n_hat=n_hat,
-            mu_radius=mu_radius,
-            mu_sum=mu_sum,
+            radius=rule,
+            mu=mu_sum,
             veil=batch.veil,
             what="ModifiedDP-PCA",
         )
-        return release.radius, release.mean
+        return mean.radius, mean.value
 
     @staticmethod
     def _clipped(batch: Units, w: FloatArray, C: FloatArray, *, radius: float) -> tuple[float, FloatArray]:
         """The tracked mean at a radius already known."""
         population = batch.block(w)
         n_hat, mu_sum = _count(batch, population, "ModifiedDP-PCA: units in the batch")
-        total = noisy_clipped_sum(
-            population, centre=C, radius=radius, mu=mu_sum, veil=batch.veil, what="ModifiedDP-PCA: sum"
+        rule = Given(radius)
+        mean = clipped_mean(
+            population, centre=C, n_hat=n_hat, radius=rule, mu=mu_sum, veil=batch.veil, what="ModifiedDP-PCA"
         )
-        return radius, C + total / max(n_hat, 1.0)
+        return radius, mean.value
 
     def _check_range_finder(self) -> None:
         finder = self.range_finder
@@ -330,7 +333,7 @@ def rounds_for(n_hat: float, *, mu: float) -> int:
     >>> [rounds_for(n, mu=0.5) for n in (100, 1000, 5000, 100_000)]
     [1, 3, 8, 8]
     """
-    noise = math.sqrt(QUERIES / _RADIUS_SHARE) / mu
+    noise = count_noise(mu * math.sqrt(_RADIUS_SHARE))
     return 1 + min(MOST_ROUNDS - 1, max(0, int(n_hat / 2 / (_QUIET * noise))))
 
 
@@ -344,4 +347,4 @@ def _count(units: Units, population: Population, what: str) -> tuple[float, floa
     """The number of units, and what is left of mu; it costs nothing where it is public."""
     share = 0.0 if units.number_is_public else _COUNT_SHARE
     mu_count, mu_rest = split_mu(units.budget.mu, [share, 1 - share])
-    return noisy_count(population, mu=mu_count, veil=units.veil, what=what), mu_rest
+    return noisy_count(population, mu=mu_count, veil=units.veil, what=what).value, mu_rest

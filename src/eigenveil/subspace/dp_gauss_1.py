@@ -131,7 +131,7 @@ def _on_units(
         centre = np.zeros(population.shape)
         S = noisy_clipped_sum(
             population, centre=centre, radius=bounds.radius, mu=bounds.mu, veil=units.veil, what=_WHAT
-        )
+        ).value
     else:
         S = _printed_sum(units, bounds.radius, min(printed_mu, bounds.mu))
     # 3

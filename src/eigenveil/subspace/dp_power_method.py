@@ -200,7 +200,7 @@ def _on_units(
             mu=bounds.mu / math.sqrt(rounds),
             veil=units.veil,
             what=f"power round {index + 1}",
-        )
+        ).value
     # 6
     vectors = np.linalg.svd(Y, full_matrices=False)[0]
     return Release(

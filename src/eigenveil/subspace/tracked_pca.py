@@ -37,7 +37,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
-from eigenveil.mechanisms import noisy_census, private_mean
+from eigenveil.mechanisms import Noisy, noisy_census, private_mean
 from eigenveil.privacy import Ledger, Relation, split_mu
 from eigenveil.subspace.bounds import COUNT_SHARE, Declared
 from eigenveil.subspace.opening import check_k, open_units
@@ -162,7 +162,7 @@ def on_units(
     n_hat, bad = _count(units, n, mu_count)
     mean = None
     if center:
-        mean = to_single(private_mean(units.vectors(), n_hat=n_hat, mu=mu_mean, veil=units.veil).mean)
+        mean = to_single(private_mean(units.vectors(), n_hat=n_hat, mu=mu_mean, veil=units.veil).value)
         units = units.shifted(mean)
     run = Run(units, k, n_hat, mu)
     with np.errstate(over="ignore", under="ignore"):
@@ -179,8 +179,8 @@ def on_units(
         eigenvalues, variances = spectrum[:k].copy(), None
     if run.count_noise(run.first_share) > FEW:
         warnings.warn(run.too_few(), UserWarning, stacklevel=3)
-    if bad is not None and bad - 3 / mu_count > MANY_BAD * (n_hat + bad):
-        warnings.warn(_many_bad(n_hat, bad), UserWarning, stacklevel=3)
+    if bad is not None and bad.value - 3 * bad.scale > MANY_BAD * (n_hat + bad.value):
+        warnings.warn(_many_bad(n_hat, bad.value), UserWarning, stacklevel=3)
     return Release(
         algorithm="tracked",
         components=components[order],
@@ -190,7 +190,7 @@ def on_units(
         ledger=units.veil.ledger,
         diagnostics={
             "n_hat": n_hat,
-            "bad_units": bad,
+            "bad_units": None if bad is None else bad.value,
             "pilot": run.pilot,
             "rounds": tuple(run.rounds),
             "clip": None if run.sigma is None else run.sigma.quantile,
@@ -199,13 +199,13 @@ def on_units(
     )
 
 
-def _count(units: Units, n: int | None, mu: float) -> tuple[float, float | None]:
+def _count(units: Units, n: int | None, mu: float) -> tuple[float, Noisy | None]:
     """Step 1: the number of good units, and of bad ones where they were counted."""
     if n is not None:
         units.veil.ledger.declare(f"number of units, n = {n}", note="declared by the caller")
         return float(n), None
     census = noisy_census(units.block(np.eye(units.d, 1)), mu=mu, veil=units.veil)
-    return max(1.0, census.good), max(0.0, census.bad)
+    return max(1.0, census.good.value), Noisy(max(0.0, census.bad.value), census.bad.scale)
 
 
 def _check_spectrum(spectrum: npt.ArrayLike, k: int, d: int) -> FloatArray:

@@ -28,7 +28,7 @@ from eigenveil.engines import LocalEngine
 from eigenveil.engines.plans import StreamBatches
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil, noisy_count
-from eigenveil.mechanisms.radius import QUERIES
+from eigenveil.mechanisms.radius import count_noise
 from eigenveil.privacy import Budget, Ledger, Relation, split_mu
 from eigenveil.privacy.uncopied import Uncopied
 from eigenveil.sources import Source, memory, open_source
@@ -427,8 +427,8 @@ class TrackedStream(Uncopied):
         mu_count, mu = split_mu(self.budget.mu, [COUNT_SHARE, 1 - COUNT_SHARE])
         # 2
         counted = noisy_count(units.vectors(), mu=mu_count, veil=units.veil, what="batch: slots not empty")
-        n_hat = min(max(counted, 1.0), float(slots))
-        self._warn_if_many_bad(slots - counted - 3 / mu_count, slots)
+        n_hat = min(max(counted.value, 1.0), float(slots))
+        self._warn_if_many_bad(slots - counted.value - 3 * counted.scale, slots)
         state = before.state or nothing_known(units.random_start(m))
         if n_hat < min(slots / 10, 3 * _count_noise(mu)):
             return dataclasses.replace(before, state=state, last={**before.last, "n_hat": n_hat})
@@ -604,7 +604,7 @@ def default_batch_size(d: int, m: int, *, mu: float) -> int:
 
 def _count_noise(mu: float) -> float:
     """Noise of the counts in a round's radius search."""
-    return math.sqrt(QUERIES / RADIUS_SHARE) / mu
+    return count_noise(mu * math.sqrt(RADIUS_SHARE))
 
 
 def _check_options(

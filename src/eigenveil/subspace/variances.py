@@ -2,18 +2,17 @@
 
 BuyVariances({A_i}, u_1..u_k, guess, n_hat, mu):
   a_i = (u_1^T A_i u_1, ..., u_k^T A_i u_k),  r_i = trace(A_i) - sum of a_i
-  1  explained <- ClippedMean({a_i}, centre guess)
+  1  explained <- ClippedMean({a_i}, centre guess, FarOut)
   2  share above <- noisy count of ||a_i - guess|| <= R, over n_hat, taken from 1
   3  middle of the r_i: a radius search around 0 at the median
-     rest <- ClippedMean({r_i}, centre middle)
+     rest <- ClippedMean({r_i}, centre middle, FarOut)
   4  total <- sum of explained + rest
 
-ClippedMean({a_i}, C):
+FarOut({a_i}, C):
   1  R <- noisy search, over 32 edges around a public scale, for the highest quantile q <= .99 that noise lets it
      see
   2  R <- R log(p)/log(1 - q), p = 1.5 sqrt(k) sensitivity/(R mu n_hat), at which the bias of clipping is about
      half of the noise: what is out of sight is taken to fall off exponentially   # 1 to 4 times
-  3  return C + (sum_i clip_R(a_i - C) + noise) / n_hat
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
-from eigenveil.mechanisms import noisy_clipped_sum, radius_search
-from eigenveil.mechanisms.private_mean import reachable_quantile
-from eigenveil.mechanisms.radius import EDGES, QUERIES
+from eigenveil.mechanisms import NoisyMean, clipped_mean, radius_search
+from eigenveil.mechanisms.clipped_mean import Found
+from eigenveil.mechanisms.radius import EDGES, reachable_quantile
 from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy.budget import split_mu
 from eigenveil.units import Units
@@ -163,101 +162,81 @@ def buy_variances(
     own = units.variances(components.T, entries=slice(k))
     scale = float(np.linalg.norm(centre))
     # 1
-    explained = _clipped_mean(
+    explained = clipped_mean(
         own,
         centre=centre,
-        edges=_edges(scale * LOWEST, scale * HIGHEST_EDGE),
         n_hat=n_hat,
-        mu_radius=mus["radius"],
-        mu_sum=mus["sum"],
+        radius=FarOut(mu=mus["radius"], edges=_edges(scale * LOWEST, scale * HIGHEST_EDGE)),
+        mu=mus["sum"],
         veil=units.veil,
         what="variances",
     )
     # 2
     above = _share_above(own, centre, explained.radius, n_hat=n_hat, mu=mus["above"], veil=units.veil)
     # 3
-    rest = _Mean(np.zeros(1), 0.0, np.full(1, math.nan))
+    middle, rest = math.nan, _NO_REST
     if k < units.d:
         widest = float(centre.max()) * (units.d - k)
         others = units.variances(components.T, entries=slice(k, None))
-        rest = _rest(others, widest, float(centre.max()), n_hat=n_hat, mus=mus, veil=units.veil)
+        middle, rest = _rest(others, widest, float(centre.max()), n_hat=n_hat, mus=mus, veil=units.veil)
     # 4
-    along = np.maximum(explained.mean, 0.0)
+    along = np.maximum(explained.value, 0.0)
     return Variances(
         explained=along,
-        total=float(along.sum()) + max(float(rest.mean[0]), 0.0),
+        total=float(along.sum()) + max(float(rest.value[0]), 0.0),
         noise=explained.noise,
         total_noise=math.hypot(math.sqrt(k) * explained.noise, rest.noise),
         share_above=above,
-        centre=np.asarray(explained.centre, dtype=np.float64),
+        centre=np.asarray(centre, dtype=np.float64),
         radius=explained.radius,
         seen=explained.seen,
-        quantile=explained.quantile,
-        rest_centre=float(rest.centre[0]),
+        quantile=explained.kept,
+        rest_centre=middle,
         rest_radius=rest.radius,
         rest_seen=rest.seen,
-        rest_quantile=rest.quantile,
+        rest_quantile=rest.kept,
         n_hat=n_hat,
         rows=units.single_rows,
     )
 
 
-@dataclass(frozen=True)
-class _Mean:
-    """A clipped noisy mean, the standard deviation of its noise, and how it was clipped: all public."""
-
-    mean: FloatArray
-    noise: float
-    centre: FloatArray
-    radius: float = math.nan
-    seen: float = math.nan
-    quantile: float = math.nan
+_NO_REST = NoisyMean(np.zeros(1), 0.0, radius=math.nan, kept=math.nan, seen=math.nan, offset=math.nan)
 
 
-def _clipped_mean(
-    population: Population,
-    *,
-    centre: FloatArray,
-    edges: FloatArray,
-    n_hat: float,
-    mu_radius: float,
-    mu_sum: float,
-    veil: Veil,
-    what: str,
-) -> _Mean:
-    """The mean of the units' vectors around a public centre, clipped far out."""
-    # 1
-    quieter = math.sqrt(QUERIES / math.log2(edges.size))  # than in a search over all of the grid
-    q = reachable_quantile(HIGHEST, n_hat=n_hat, mu_radius=mu_radius * quieter)
-    found = radius_search(
-        population,
-        centre=centre,
-        target=q * n_hat,
-        mu=mu_radius,
-        veil=veil,
-        what=f"{what}: radius",
-        edges=edges,
-    )
-    # 2
-    noise_per_radius = veil.relation.distance_between_sums(1.0) / (mu_sum * n_hat)
-    wanted = found * _beyond(q, TAIL * math.sqrt(centre.size) * noise_per_radius)
-    radius = min(wanted, float(edges[-1]))
-    # 3
-    total = noisy_clipped_sum(population, centre=centre, radius=radius, mu=mu_sum, veil=veil, what=f"{what}: sum")
-    return _Mean(
-        centre + total / n_hat,
-        radius * noise_per_radius,
-        centre,
-        radius=radius,
-        seen=found * math.sqrt(edges[0] / edges[1]),  # between that edge and the one below
-        quantile=q,
-    )
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FarOut:
+    """A radius beyond the highest quantile that noise lets a search see, where clipping biases little."""
+
+    mu: float
+    edges: FloatArray
+
+    def find(
+        self, population: Population, *, centre: FloatArray, n_hat: float, noise: float, veil: Veil, what: str
+    ) -> Found:
+        """One noisy search, and arithmetic on what it found."""
+        # 1
+        q = reachable_quantile(HIGHEST, n_hat=n_hat, mu=self.mu, edges=self.edges)
+        found = radius_search(
+            population,
+            centre=centre,
+            target=q * n_hat,
+            mu=self.mu,
+            veil=veil,
+            what=f"{what}: radius",
+            edges=self.edges,
+        ).value
+        # 2
+        wanted = found * _beyond(q, TAIL * math.sqrt(centre.size) * noise)
+        return Found(min(wanted, float(self.edges[-1])), kept=q, seen=_within(found, self.edges))
 
 
 def _rest(
     population: Population, widest: float, largest: float, *, n_hat: float, mus: dict[str, float], veil: Veil
-) -> _Mean:
-    """The mean of what the components leave: at most about `widest`; far below `largest` it needs no centre."""
+) -> tuple[float, NoisyMean]:
+    """The middle and the mean of what the components leave: at most about `widest`.
+
+    Far below `largest` it needs no centre.
+    """
     edges = _edges(largest / 16, widest)
     found = radius_search(
         population,
@@ -267,18 +246,24 @@ def _rest(
         veil=veil,
         what="variances, rest: middle",
         edges=edges,
-    )
-    middle = found * math.sqrt(edges[0] / edges[1])  # between that edge and the one below
-    return _clipped_mean(
+    ).value
+    middle = _within(found, edges)
+    centre = to_single(np.array([middle]))
+    mean = clipped_mean(
         population,
-        centre=to_single(np.array([middle])),
-        edges=_edges(middle * LOWEST, middle * HIGHEST_REST),
+        centre=centre,
         n_hat=n_hat,
-        mu_radius=mus["rest radius"],
-        mu_sum=mus["rest sum"],
+        radius=FarOut(mu=mus["rest radius"], edges=_edges(middle * LOWEST, middle * HIGHEST_REST)),
+        mu=mus["rest sum"],
         veil=veil,
         what="variances, rest",
     )
+    return float(centre[0]), mean
+
+
+def _within(found: float, edges: FloatArray) -> float:
+    """Between the edge that was found and the one below."""
+    return float(found * math.sqrt(edges[0] / edges[1]))
 
 
 def _share_above(
