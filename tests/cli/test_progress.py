@@ -8,6 +8,7 @@ from eigenveil.cli import progress
 from eigenveil.cli.progress import Watch, counted
 from eigenveil.estimators import Progress
 from eigenveil.estimators.readings import Course
+from eigenveil.privacy import Purpose
 
 
 class Clock:
@@ -73,7 +74,7 @@ def test_the_end_is_never_in_the_past():
 
 def test_a_line_now_and_then_without_a_terminal(said):
     watch, clock = watch_of(50, exact=False)
-    step = Progress(what="round 4 (pilot): sum", step=14, share=0.4)
+    step = Progress(what="round 4 (pilot): sum", purpose=Purpose.COMPONENTS, step=14, share=0.4)
     watch(step)
     assert not said
     read(watch, clock, blocks=6, rows=500, seconds=0.5)
@@ -85,7 +86,7 @@ def test_a_line_now_and_then_without_a_terminal(said):
 def test_what_is_charged_for_shortens_the_way():
     watch, _ = watch_of(50, exact=False)
     watch.readings = 20
-    watch(Progress(what="variances: radius", step=18, share=0.9))
+    watch(Progress(what="variances: radius", purpose=Purpose.VARIANCES, step=18, share=0.9))
     assert watch.reading() == "reading 20 of at most 26"
 
 

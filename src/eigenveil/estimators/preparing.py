@@ -24,7 +24,7 @@ from eigenveil.kernels import to_single
 from eigenveil.mechanisms import AtQuantile, clipped_mean, noisy_count, private_mean
 from eigenveil.mechanisms.radius import reachable_quantile
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
-from eigenveil.privacy import split_mu
+from eigenveil.privacy import Purpose, split_mu
 from eigenveil.subspace.bounds import COUNT_SHARE
 from eigenveil.subspace.tracked_pca import MEAN_SHARE
 from eigenveil.units import Units
@@ -98,10 +98,14 @@ class Preparation:
 
     def _with_declared(self, units: Units) -> Units:
         """Step 0."""
-        declared = (("column scales", self.scale), ("mean", self.mean), ("column bounds", self.middle))
-        for what, given in declared:
+        declared = (
+            ("column scales", self.scale, Purpose.SCALE),
+            ("mean", self.mean, Purpose.MEAN),
+            ("column bounds", self.middle, Purpose.BOUND),
+        )
+        for what, given, purpose in declared:
             if given is not None:
-                units.veil.ledger.declare(what, note="declared by the caller")
+                units.veil.ledger.declare(what, note="declared by the caller", purpose=purpose)
         operator = units.operator
         if self.scale is not None:
             operator = rescaled(rows_of(units), self.scale)
@@ -112,7 +116,9 @@ class Preparation:
 
     def _count(self, units: Units, mu: float) -> float:
         if self.n is not None:
-            units.veil.ledger.declare(f"number of units, n = {self.n}", note="declared by the caller")
+            units.veil.ledger.declare(
+                f"number of units, n = {self.n}", note="declared by the caller", purpose=Purpose.COUNT
+            )
             return float(self.n)
         return max(1.0, noisy_count(units.block(np.eye(units.d, 1)), mu=mu, veil=units.veil).value)
 
@@ -162,6 +168,7 @@ class Preparation:
             mu=mu_sum,
             veil=units.veil,
             what="column scale",
+            purpose=Purpose.SCALE,
         )
         square = float(mean.value[0, 0])
         return math.sqrt(square) if square > _NO_SPREAD else 1.0

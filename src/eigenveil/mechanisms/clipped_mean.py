@@ -23,6 +23,7 @@ from eigenveil.mechanisms.clipped_sum import noisy_clipped_sum, sum_noise
 from eigenveil.mechanisms.noisy import NoisyMean
 from eigenveil.mechanisms.radius import EDGES, radius_search
 from eigenveil.mechanisms.veil import Veil
+from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation
 
 
@@ -39,7 +40,15 @@ class RadiusRule(Protocol):
     """How a clipped mean comes by its radius."""
 
     def find(
-        self, population: Population, *, centre: FloatArray, n_hat: float, noise: float, veil: Veil, what: str
+        self,
+        population: Population,
+        *,
+        centre: FloatArray,
+        n_hat: float,
+        noise: float,
+        veil: Veil,
+        what: str,
+        purpose: Purpose,
     ) -> Found:
         """A radius around `centre`; `noise` is what the mean will have on an entry for every 1 of the radius.
 
@@ -55,10 +64,18 @@ class Given:
     kept: float = math.nan
 
     def find(
-        self, population: Population, *, centre: FloatArray, n_hat: float, noise: float, veil: Veil, what: str
+        self,
+        population: Population,
+        *,
+        centre: FloatArray,
+        n_hat: float,
+        noise: float,
+        veil: Veil,
+        what: str,
+        purpose: Purpose,
     ) -> Found:
         """The radius as it is, for free."""
-        del population, centre, n_hat, noise, veil, what
+        del population, centre, n_hat, noise, veil, what, purpose
         return Found(self.radius, self.kept, math.nan if math.isnan(self.kept) else self.radius)
 
 
@@ -75,7 +92,15 @@ class AtQuantile:
             raise InvalidInputError(f"quantile must lie in (0, 1], got {self.quantile!r}.")
 
     def find(
-        self, population: Population, *, centre: FloatArray, n_hat: float, noise: float, veil: Veil, what: str
+        self,
+        population: Population,
+        *,
+        centre: FloatArray,
+        n_hat: float,
+        noise: float,
+        veil: Veil,
+        what: str,
+        purpose: Purpose,
     ) -> Found:
         """One noisy search."""
         del noise
@@ -87,6 +112,7 @@ class AtQuantile:
             veil=veil,
             what=f"{what}: radius",
             edges=self.edges,
+            purpose=purpose,
         )
         return Found(found.value, self.quantile, found.value)
 
@@ -101,6 +127,7 @@ def clipped_mean(
     veil: Veil,
     what: str = "clipped mean",
     what_sum: str | None = None,
+    purpose: Purpose = Purpose.OTHER,
 ) -> NoisyMean:
     """The mean of the units' tensors, clipped around `centre`.
 
@@ -120,6 +147,8 @@ def clipped_mean(
         What the sum may cost; the rule says what the radius costs.
     what, what_sum : str
         What the ledger calls it: "<what>: radius" for a search, and `what_sum` for the sum, or "<what>: sum".
+    purpose : Purpose
+        What the ledger says they are for.
 
     Formal guarantees
     -----------------
@@ -144,10 +173,14 @@ def clipped_mean(
     n_hat = max(float(n_hat), 1.0)
     # 1
     per_radius = mean_noise(1.0, mu=mu, n_hat=n_hat, relation=veil.relation)
-    found = radius.find(population, centre=centre, n_hat=n_hat, noise=per_radius, veil=veil, what=what)
+    found = radius.find(
+        population, centre=centre, n_hat=n_hat, noise=per_radius, veil=veil, what=what, purpose=purpose
+    )
     # 2
     name = f"{what}: sum" if what_sum is None else what_sum
-    total = noisy_clipped_sum(population, centre=centre, radius=found.radius, mu=mu, veil=veil, what=name)
+    total = noisy_clipped_sum(
+        population, centre=centre, radius=found.radius, mu=mu, veil=veil, what=name, purpose=purpose
+    )
     # 3
     residual, noise = total.value / n_hat, total.noise / n_hat
     size = population.shape[0] * (population.shape[0] + 1) // 2 if population.symmetric else residual.size

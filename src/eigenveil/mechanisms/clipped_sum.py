@@ -10,6 +10,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
 from eigenveil.mechanisms.noisy import NoisySum
 from eigenveil.mechanisms.veil import Veil
+from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation
 
 
@@ -21,6 +22,7 @@ def noisy_clipped_sum(
     mu: float,
     veil: Veil,
     what: str = "clipped sum",
+    purpose: Purpose = Purpose.OTHER,
 ) -> NoisySum:
     """Sum over units of clip(a_i - centre, radius), plus Gaussian noise.
 
@@ -47,7 +49,7 @@ def noisy_clipped_sum(
     ==============================  ======================================================
     """
     release = _symmetric if population.symmetric else _plain
-    value = release(population, centre, radius, mu=mu, veil=veil, what=what)
+    value = release(population, centre, radius, mu=mu, veil=veil, what=what, purpose=purpose)
     return NoisySum(value, sum_noise(radius, mu=mu, relation=veil.relation))
 
 
@@ -57,15 +59,30 @@ def sum_noise(radius: float, *, mu: float, relation: Relation) -> float:
 
 
 def _plain(
-    population: Population, centre: FloatArray, radius: float, *, mu: float, veil: Veil, what: str
+    population: Population,
+    centre: FloatArray,
+    radius: float,
+    *,
+    mu: float,
+    veil: Veil,
+    what: str,
+    purpose: Purpose,
 ) -> FloatArray:
     size = math.prod(population.shape)
-    grant = veil.gaussian(what, mu=mu, sensitivity=veil.relation.distance_between_sums(radius), draws=size)
+    sensitivity = veil.relation.distance_between_sums(radius)
+    grant = veil.gaussian(what, mu=mu, sensitivity=sensitivity, draws=size, purpose=purpose)
     return grant.release(population.clipped_sum(centre, radius, grant.exponent))
 
 
 def _symmetric(
-    population: Population, centre: FloatArray, radius: float, *, mu: float, veil: Veil, what: str
+    population: Population,
+    centre: FloatArray,
+    radius: float,
+    *,
+    mu: float,
+    veil: Veil,
+    what: str,
+    purpose: Purpose,
 ) -> FloatArray:
     d = population.shape[0]
     grant = veil.gaussian(
@@ -74,6 +91,7 @@ def _symmetric(
         sensitivity=veil.relation.distance_between_sums(radius),
         draws=d * (d + 1) // 2,
         note="symmetric; noise is smaller by sqrt(2) off the diagonal",
+        purpose=purpose,
     )
     total = population.clipped_sum(centre, radius, grant.exponent)
     diagonal = np.arange(d)

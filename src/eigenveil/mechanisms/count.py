@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from eigenveil.engines.population import Population
 from eigenveil.mechanisms.noisy import Noisy
 from eigenveil.mechanisms.veil import Veil
+from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation
 
 
@@ -31,9 +32,9 @@ def noisy_count(population: Population, *, mu: float, veil: Veil, what: str = "n
     ==============================  ==========================================
     """
     if veil.relation is Relation.REPLACE and population.fixed_places:
-        veil.ledger.declare(what, note="public under replace")
+        veil.ledger.declare(what, note="public under replace", purpose=Purpose.COUNT)
         return Noisy(float(population.slots()), 0.0)
-    grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=1)
+    grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=1, purpose=Purpose.COUNT)
     return Noisy(float(grant.release(grant.on_grid([population.count()]))[0]), 1 / mu)
 
 
@@ -95,13 +96,13 @@ def noisy_census(population: Population, *, mu: float, veil: Veil, what: str = "
     (True, True, 0.1)
     """
     if veil.relation is Relation.REPLACE and population.fixed_places:
-        grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=1)
-        veil.ledger.declare("number of slots", note="public under replace")
+        grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=1, purpose=Purpose.COUNT)
+        veil.ledger.declare("number of slots", note="public under replace", purpose=Purpose.COUNT)
         slots = population.slots()
         bad = float(grant.release(grant.on_grid([slots - population.count()]))[0])
         return Census(good=Noisy(slots - bad, 1 / mu), bad=Noisy(bad, 1 / mu))
     sensitivity = 1.0 if veil.relation is Relation.ADD_REMOVE else math.nextafter(math.sqrt(2.0), 2.0)
-    grant = veil.gaussian(what, mu=mu, sensitivity=sensitivity, draws=2)
+    grant = veil.gaussian(what, mu=mu, sensitivity=sensitivity, draws=2, purpose=Purpose.COUNT)
     good = population.count()
     pair = grant.release(grant.on_grid([good, population.slots() - good]))
     noise = sensitivity / mu

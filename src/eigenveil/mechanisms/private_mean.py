@@ -12,6 +12,7 @@ from eigenveil.mechanisms.noisy import NoisyMean
 from eigenveil.mechanisms.radius import reachable_quantile
 from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy.budget import split_mu
+from eigenveil.privacy.entries import Purpose
 
 _FIRST_SHARE, _RADIUS_SHARE = 0.2, 0.2
 
@@ -38,7 +39,16 @@ def private_mean(
         mu_radius, mu_sum = split_mu(round_mu, [_RADIUS_SHARE, 1 - _RADIUS_SHARE])
         reached = reachable_quantile(wanted, n_hat=n_hat, mu=mu_radius)
         rule = AtQuantile(mu=mu_radius, quantile=reached)
-        return clipped_mean(population, centre=centre, n_hat=n_hat, radius=rule, mu=mu_sum, veil=veil, what=what)
+        return clipped_mean(
+            population,
+            centre=centre,
+            n_hat=n_hat,
+            radius=rule,
+            mu=mu_sum,
+            veil=veil,
+            what=what,
+            purpose=Purpose.MEAN,
+        )
 
     # 1
     rough = around(np.zeros(population.shape), 0.5, first, "mean, rough")

@@ -11,6 +11,7 @@ from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.noisy import Radius
 from eigenveil.mechanisms.veil import Veil
+from eigenveil.privacy.entries import Purpose
 
 EDGES: FloatArray = 2.0 ** (np.arange(-512, 512) / 4)
 """The public grid of radii: 2^-128 to 2^127.75 in steps of 2^(1/4)."""
@@ -28,6 +29,7 @@ def radius_search(
     veil: Veil,
     what: str = "radius",
     edges: FloatArray = EDGES,
+    purpose: Purpose = Purpose.OTHER,
 ) -> Radius:
     """The smallest edge at which a noisy count of units with norm(a_i - centre) <= edge reaches `target`.
 
@@ -84,7 +86,7 @@ def radius_search(
         raise InvalidInputError(f"target must be a finite number, got {target!r}.")
     _check(edges)
     queries = _queries(edges)
-    grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=queries, releases=queries)
+    grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=queries, releases=queries, purpose=purpose)
     counts = population.counts_within(centre, edges)
     low, high = 0, edges.size - 1
     for _ in range(queries):

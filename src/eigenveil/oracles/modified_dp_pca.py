@@ -32,7 +32,7 @@ from eigenveil.mechanisms.priv_range import priv_range
 from eigenveil.mechanisms.radius import count_noise
 from eigenveil.mechanisms.veil import check_sensitivity
 from eigenveil.oracles.steps import Answer, Rates, rate_at, step
-from eigenveil.privacy import split_mu
+from eigenveil.privacy import Purpose, split_mu
 from eigenveil.schedules import HarmonicSchedule
 from eigenveil.units import Units
 
@@ -225,7 +225,9 @@ class ModifiedDPPCA:
 
     def _range(self, batch: Units, w: FloatArray, T: int) -> float | None:
         if isinstance(self.range_finder, float | int):
-            batch.veil.ledger.declare("range", note=f"given as public: {self.range_finder!r}")
+            batch.veil.ledger.declare(
+                "range", note=f"given as public: {self.range_finder!r}", purpose=Purpose.BOUND
+            )
             return float(self.range_finder)
         share = 2 / 3 if self._both_meet_the_same_units else 1.0
         return priv_range(
@@ -264,6 +266,7 @@ class ModifiedDPPCA:
             mu=mu_sum,
             veil=batch.veil,
             what="ModifiedDP-PCA",
+            purpose=Purpose.COMPONENTS,
         )
         return mean.radius, mean.value
 
@@ -274,7 +277,14 @@ class ModifiedDPPCA:
         n_hat, mu_sum = _count(batch, population, "ModifiedDP-PCA: units in the batch")
         rule = Given(radius)
         mean = clipped_mean(
-            population, centre=C, n_hat=n_hat, radius=rule, mu=mu_sum, veil=batch.veil, what="ModifiedDP-PCA"
+            population,
+            centre=C,
+            n_hat=n_hat,
+            radius=rule,
+            mu=mu_sum,
+            veil=batch.veil,
+            what="ModifiedDP-PCA",
+            purpose=Purpose.COMPONENTS,
         )
         return radius, mean.value
 

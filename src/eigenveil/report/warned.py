@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from eigenveil.estimators.settings import as_fitted
+from eigenveil.privacy import Purpose
 
 FEW = 0.1
 """Noise of a count over the number of units that a search for a radius still stands."""
 _CENSUS, _COUNT = "good and bad units", "number of units"
 _ASIDE = ("mean", "column scale", "variances")
 """Searches that are not for directions. These are words of the ledger."""
-_AXES = "the model whose components are the axes"
-"""Declared by a map of scores, and this very model, which the same ledger has paid for."""
 _HEAVY = 0.05
 _SHORTENED = "variances: share above"
 """What the ledger calls the count of units that were shortened."""
@@ -105,7 +104,9 @@ def _shortened(model: Any) -> list[str]:
 
 
 def _declared(model: Any) -> list[str]:
-    declared = [entry.what for entry in model.ledger_.entries if entry.kind == "declared" and entry.what != _AXES]
+    # a map of scores declares its model: this one, which the same ledger has paid for
+    entries = [entry for entry in model.ledger_.entries if entry.purpose is not Purpose.MODEL]
+    declared = [entry.what for entry in entries if entry.kind == "declared"]
     if not declared:
         return []
     text = (

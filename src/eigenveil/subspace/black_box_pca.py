@@ -9,7 +9,7 @@ from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil
 from eigenveil.operators import as_operator
-from eigenveil.privacy import Budget, Ledger, Relation
+from eigenveil.privacy import Budget, Ledger, Purpose, Relation
 from eigenveil.subspace.deflation import Oracle, deflate, together
 from eigenveil.subspace.opening import check_k, open_units
 from eigenveil.subspace.release import Release, signed
@@ -106,7 +106,7 @@ def run(units: Units, k: int, oracle: Oracle | Sequence[Oracle], *, algorithm: s
     """Deflation of open units as a release."""
     check_k(k, units.d)
     if units.number_is_public:
-        units.veil.ledger.declare("number of units", note="public under replace")
+        units.veil.ledger.declare("number of units", note="public under replace", purpose=Purpose.COUNT)
         units = units.by_position()
     components, told = deflate(units, k, oracle)
     return Release(

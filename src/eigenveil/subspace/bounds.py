@@ -19,7 +19,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import Noisy, noisy_count, radius_search
 from eigenveil.mechanisms.radius import reachable_quantile
-from eigenveil.privacy.budget import split_mu
+from eigenveil.privacy import Purpose, split_mu
 from eigenveil.subspace.tracking import TINY
 from eigenveil.units import Units
 
@@ -129,7 +129,9 @@ def buy_bounds(units: Units, declared: Declared, *, count: bool = True, by_rows:
     # 2
     if declared.beta is not None:
         radius = declared.radius
-        units.veil.ledger.declare(f"bound on rows, beta = {declared.beta:g}", note="declared by the caller")
+        units.veil.ledger.declare(
+            f"bound on rows, beta = {declared.beta:g}", note="declared by the caller", purpose=Purpose.BOUND
+        )
     else:
         assert n_hat is not None
         radius = matrix_radius(units, declared.quantile, n_hat=n_hat, mu=mu_radius, by_rows=by_rows)
@@ -139,7 +141,9 @@ def buy_bounds(units: Units, declared: Declared, *, count: bool = True, by_rows:
 
 def _number(units: Units, declared: Declared, mu: float) -> Noisy:
     if declared.n is not None:
-        units.veil.ledger.declare(f"number of units, n = {declared.n}", note="declared by the caller")
+        units.veil.ledger.declare(
+            f"number of units, n = {declared.n}", note="declared by the caller", purpose=Purpose.COUNT
+        )
         return Noisy(float(declared.n), 0.0)
     one_column = units.block(np.eye(units.d, 1))  # any population of these units counts them; this one is quick
     return noisy_count(one_column, mu=mu, veil=units.veil)
@@ -152,7 +156,13 @@ def matrix_radius(units: Units, quantile: float, *, n_hat: float, mu: float, by_
     q = reachable_quantile(quantile, n_hat=n_hat, mu=mu)
     centre = np.zeros(population.shape)
     found = radius_search(
-        population, centre=centre, target=q * n_hat, mu=mu, veil=units.veil, what="bound: radius"
+        population,
+        centre=centre,
+        target=q * n_hat,
+        mu=mu,
+        veil=units.veil,
+        what="bound: radius",
+        purpose=Purpose.BOUND,
     )
     return found.value**2 if rows else found.value
 
@@ -184,6 +194,7 @@ def lengths(units: Units, near: float, *, n_hat: float, mu: float) -> tuple[floa
             veil=units.veil,
             what=f"length that holds {quantile:.2f} of rows",
             edges=edges,
+            purpose=Purpose.BOUND,
         )
         return found.value
 

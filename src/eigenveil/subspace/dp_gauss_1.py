@@ -17,7 +17,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import noisy_clipped_sum
-from eigenveil.privacy import Ledger, Relation
+from eigenveil.privacy import Ledger, Purpose, Relation
 from eigenveil.subspace.bounds import Declared, buy_bounds
 from eigenveil.subspace.opening import check_k, open_units
 from eigenveil.subspace.release import Release, signed
@@ -130,7 +130,13 @@ def _on_units(
         population = units.matrices()
         centre = np.zeros(population.shape)
         S = noisy_clipped_sum(
-            population, centre=centre, radius=bounds.radius, mu=bounds.mu, veil=units.veil, what=_WHAT
+            population,
+            centre=centre,
+            radius=bounds.radius,
+            mu=bounds.mu,
+            veil=units.veil,
+            what=_WHAT,
+            purpose=Purpose.COMPONENTS,
         ).value
     else:
         S = _printed_sum(units, bounds.radius, min(printed_mu, bounds.mu))
@@ -154,6 +160,7 @@ def _printed_sum(units: Units, radius: float, mu: float) -> FloatArray:
         sensitivity=units.veil.relation.distance_between_sums(radius),
         draws=d * (d + 1) // 2,
         note="symmetric; full noise off the diagonal, as printed",
+        purpose=Purpose.COMPONENTS,
     )
     total = units.matrices().clipped_sum(np.zeros((d, d)), radius, grant.exponent)
     upper = np.triu_indices(d)

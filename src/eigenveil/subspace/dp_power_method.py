@@ -21,7 +21,7 @@ from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import symmetric_part
 from eigenveil.mechanisms import noisy_clipped_sum
-from eigenveil.privacy import Ledger, Relation
+from eigenveil.privacy import Ledger, Purpose, Relation
 from eigenveil.subspace.bounds import Bounds, Declared, buy_bounds
 from eigenveil.subspace.opening import check_k, open_units
 from eigenveil.subspace.release import Release, signed
@@ -141,9 +141,13 @@ def dp_power_method(
     L = power_rounds(units.d, k, spectrum=spectrum) if rounds is None else _at_least("rounds", rounds, 1)
     columns = min(k + _at_least("oversampling", oversampling, 0), units.d)
     X = units.random_start(columns) if start is None else _orthonormal(start, units.d, columns)
-    for what, given in (("alpha", alpha), ("spectrum", spectrum), ("start", start)):
+    for what, given, purpose in (
+        ("alpha", alpha, Purpose.BOUND),
+        ("spectrum", spectrum, Purpose.COMPONENTS),
+        ("start", start, Purpose.COMPONENTS),
+    ):
         if given is not None:
-            units.veil.ledger.declare(what, note="declared by the caller")
+            units.veil.ledger.declare(what, note="declared by the caller", purpose=purpose)
     return _on_units(units, k, declared, rounds=L, start=X, alpha_beta=product, eigenvalues=eigenvalues)
 
 
@@ -200,6 +204,7 @@ def _on_units(
             mu=bounds.mu / math.sqrt(rounds),
             veil=units.veil,
             what=f"power round {index + 1}",
+            purpose=Purpose.COMPONENTS,
         ).value
     # 6
     vectors = np.linalg.svd(Y, full_matrices=False)[0]

@@ -38,7 +38,7 @@ from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms import Noisy, noisy_census, private_mean
-from eigenveil.privacy import Ledger, Relation, split_mu
+from eigenveil.privacy import Ledger, Purpose, Relation, split_mu
 from eigenveil.subspace.bounds import COUNT_SHARE, Declared
 from eigenveil.subspace.opening import check_k, open_units
 from eigenveil.subspace.release import Release, signed
@@ -174,7 +174,9 @@ def on_units(
         order = np.argsort(-bought.explained, kind="stable")
         eigenvalues, variances = bought.explained[order], bought.in_order(order)
     else:
-        units.veil.ledger.declare(f"spectrum, {spectrum.size} eigenvalues", note="declared by the caller")
+        units.veil.ledger.declare(
+            f"spectrum, {spectrum.size} eigenvalues", note="declared by the caller", purpose=Purpose.VARIANCES
+        )
         order = np.arange(k)
         eigenvalues, variances = spectrum[:k].copy(), None
     if run.count_noise(run.first_share) > FEW:
@@ -202,7 +204,9 @@ def on_units(
 def _count(units: Units, n: int | None, mu: float) -> tuple[float, Noisy | None]:
     """Step 1: the number of good units, and of bad ones where they were counted."""
     if n is not None:
-        units.veil.ledger.declare(f"number of units, n = {n}", note="declared by the caller")
+        units.veil.ledger.declare(
+            f"number of units, n = {n}", note="declared by the caller", purpose=Purpose.COUNT
+        )
         return float(n), None
     census = noisy_census(units.block(np.eye(units.d, 1)), mu=mu, veil=units.veil)
     return max(1.0, census.good.value), Noisy(max(0.0, census.bad.value), census.bad.scale)

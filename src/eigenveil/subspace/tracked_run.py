@@ -15,7 +15,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.mechanisms import AtQuantile, Given, clipped_mean
 from eigenveil.mechanisms.clipped_mean import mean_noise
 from eigenveil.mechanisms.radius import count_noise, reachable_quantile
-from eigenveil.privacy import split_mu
+from eigenveil.privacy import Purpose, split_mu
 from eigenveil.subspace.bounds import gaussian_spread, lengths, matrix_radius
 from eigenveil.subspace.prices import bias_of_block, lag, noise_of_block, noise_of_matrix, slowness, whole_spectrum
 from eigenveil.subspace.sigma import CLIPS, Sigma, best_clip, price, together
@@ -196,6 +196,7 @@ class Run:
             mu=mu_lean,
             veil=self.units.veil,
             what_sum="mean of clipped rows",
+            purpose=Purpose.BOUND,
         )
         self.left -= LEAN_SHARE
         noise = (mean.noise / mean.radius) ** 2
@@ -282,6 +283,7 @@ class Run:
             mu=mu_sum,
             veil=self.units.veil,
             what="Sigma",
+            purpose=Purpose.COMPONENTS,
         )
         self.left -= share
         return Sigma(mean.value, mean.noise, share, mean.radius, mean.kept)

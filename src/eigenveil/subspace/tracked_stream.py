@@ -29,7 +29,7 @@ from eigenveil.engines.plans import StreamBatches
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil, noisy_count
 from eigenveil.mechanisms.radius import count_noise
-from eigenveil.privacy import Budget, Ledger, Relation, split_mu
+from eigenveil.privacy import Budget, Ledger, Purpose, Relation, split_mu
 from eigenveil.privacy.uncopied import Uncopied
 from eigenveil.sources import Source, memory, open_source
 from eigenveil.sources.identities import identities
@@ -335,9 +335,17 @@ class TrackedStream(Uncopied):
 
     def _declare(self) -> None:
         declare = self.ledger.declare
-        declare("number of arrivals", note="public: neighbours have the same slots, one of them empty")
+        declare(
+            "number of arrivals",
+            note="public: neighbours have the same slots, one of them empty",
+            purpose=Purpose.COUNT,
+        )
         if self._options["ids_never_return"]:
-            declare("the rows of one person never lie in two batches", note="declared by the caller")
+            declare(
+                "the rows of one person never lie in two batches",
+                note="declared by the caller",
+                purpose=Purpose.BATCHES,
+            )
 
     def _followed(self) -> int:
         assert self._schema is not None
@@ -454,7 +462,13 @@ class TrackedStream(Uncopied):
         """A batch that was to be charged when the process ended: take it as charged in full."""
         part, mu = self._rounds.part(), self.budget.mu
         part.charge_gaussian(
-            "batch: charged, not released", mu=mu, sensitivity=1.0, scale=1 / mu, draws=0, note="dropped on resume"
+            "batch: charged, not released",
+            mu=mu,
+            sensitivity=1.0,
+            scale=1 / mu,
+            draws=0,
+            note="dropped on resume",
+            purpose=Purpose.BATCHES,
         )
         self._rounds.finish()
 

@@ -26,7 +26,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms import Given, clipped_mean, radius_search
-from eigenveil.privacy.budget import split_mu
+from eigenveil.privacy import Purpose, split_mu
 from eigenveil.units import Units
 
 RADIUS_SHARE = 0.06
@@ -163,13 +163,23 @@ def ask(
             mu=mu_radius / math.sqrt(len(offers)),
             veil=units.veil,
             what=f"{what}: radius",
+            purpose=Purpose.COMPONENTS,
         )
         error = radius.value * math.sqrt(offer.cost_inside / offer.inside**2 + offer.cost_outside)
         found.append((error, offer, population, centre, radius))
     _, chosen, population, centre, radius = min(found, key=lambda one: one[0])
     # 2
     rule = Given(radius.value, kept=quantile)
-    mean = clipped_mean(population, centre=centre, n_hat=n_hat, radius=rule, mu=mu_sum, veil=units.veil, what=what)
+    mean = clipped_mean(
+        population,
+        centre=centre,
+        n_hat=n_hat,
+        radius=rule,
+        mu=mu_sum,
+        veil=units.veil,
+        what=what,
+        purpose=Purpose.COMPONENTS,
+    )
     G = _damped(mean.value / chosen.columns, state.W, 1 / chosen.inside)
     return Answer(G, chosen, mean.noise, mean.radius, mean.offset)
 

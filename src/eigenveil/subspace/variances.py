@@ -32,7 +32,7 @@ from eigenveil.mechanisms import NoisyMean, clipped_mean, radius_search
 from eigenveil.mechanisms.clipped_mean import Found
 from eigenveil.mechanisms.radius import EDGES, reachable_quantile
 from eigenveil.mechanisms.veil import Veil
-from eigenveil.privacy.budget import split_mu
+from eigenveil.privacy import Purpose, split_mu
 from eigenveil.units import Units
 
 SHARES = {"radius": 0.15, "sum": 0.6, "above": 0.02, "middle": 0.08, "rest radius": 0.06, "rest sum": 0.09}
@@ -170,6 +170,7 @@ def buy_variances(
         mu=mus["sum"],
         veil=units.veil,
         what="variances",
+        purpose=Purpose.VARIANCES,
     )
     # 2
     above = _share_above(own, centre, explained.radius, n_hat=n_hat, mu=mus["above"], veil=units.veil)
@@ -211,7 +212,15 @@ class FarOut:
     edges: FloatArray
 
     def find(
-        self, population: Population, *, centre: FloatArray, n_hat: float, noise: float, veil: Veil, what: str
+        self,
+        population: Population,
+        *,
+        centre: FloatArray,
+        n_hat: float,
+        noise: float,
+        veil: Veil,
+        what: str,
+        purpose: Purpose,
     ) -> Found:
         """One noisy search, and arithmetic on what it found."""
         # 1
@@ -224,6 +233,7 @@ class FarOut:
             veil=veil,
             what=f"{what}: radius",
             edges=self.edges,
+            purpose=purpose,
         ).value
         # 2
         wanted = found * _beyond(q, TAIL * math.sqrt(centre.size) * noise)
@@ -246,6 +256,7 @@ def _rest(
         veil=veil,
         what="variances, rest: middle",
         edges=edges,
+        purpose=Purpose.VARIANCES,
     ).value
     middle = _within(found, edges)
     centre = to_single(np.array([middle]))
@@ -257,6 +268,7 @@ def _rest(
         mu=mus["rest sum"],
         veil=veil,
         what="variances, rest",
+        purpose=Purpose.VARIANCES,
     )
     return float(centre[0]), mean
 
@@ -270,7 +282,7 @@ def _share_above(
     population: Population, centre: FloatArray, radius: float, *, n_hat: float, mu: float, veil: Veil
 ) -> float:
     """A noisy share of the units that lie outside of the radius."""
-    grant = veil.gaussian("variances: share above", mu=mu, sensitivity=1.0, draws=1)
+    grant = veil.gaussian("variances: share above", mu=mu, sensitivity=1.0, draws=1, purpose=Purpose.VARIANCES)
     within = grant.release(grant.on_grid(population.counts_within(centre, np.array([radius]))))
     return float(np.clip(1 - within[0] / n_hat, 0.0, 1.0))
 
