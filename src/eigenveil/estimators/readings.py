@@ -6,7 +6,7 @@ from typing import Any
 
 from eigenveil.estimators.settings import Settings, read_settings
 from eigenveil.oracles.dp_ojas import MOST_STEPS
-from eigenveil.oracles.modified_dp_pca import MOST_ROUNDS
+from eigenveil.oracles.tracked_dp_pca import MOST_ROUNDS
 from eigenveil.privacy import Relation
 from eigenveil.subspace.dp_power_method import power_rounds
 from eigenveil.subspace.tracked_run import MOST_EXTRA, PILOT_ROUNDS, WIDEST_MATRIX

@@ -10,7 +10,8 @@ from typing import Any, Literal, cast
 from eigenveil.engines import LocalEngine, RangePlan
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.gradients import need_fixed_places
-from eigenveil.oracles.modified_dp_pca import MeanEstimator, ModifiedDPPCA, RangeFinder
+from eigenveil.oracles.literal_dp_pca import LiteralDPPCA
+from eigenveil.oracles.modified_dp_pca import MeanEstimator, RangeFinder, modified_dp_pca
 from eigenveil.oracles.steps import Rates
 from eigenveil.privacy import Ledger, Relation
 from eigenveil.subspace.black_box_pca import run
@@ -43,7 +44,8 @@ def k_dp_pca(
 ) -> Release:
     """Find k private directions; noise shrinks with the spread of the units' gradients.
 
-    The steps are those of `subspace.deflation` over `oracles.modified_dp_pca`, n/k units per component.
+    The steps are those of `subspace.deflation` over `oracles.tracked_dp_pca`, or over `oracles.literal_dp_pca`,
+    n/k units per component.
 
     Parameters
     ----------
@@ -72,11 +74,11 @@ def k_dp_pca(
 
     Formal guarantees
     -----------------
-    (epsilon, delta)-DP: a unit is in one part, and there in one batch. See `ModifiedDPPCA`.
+    (epsilon, delta)-DP: a unit is in one part, and there in one batch. See `TrackedDPPCA` and `LiteralDPPCA`.
 
     Deviations from the paper
     -------------------------
-    Those of `ModifiedDPPCA`, and of `black_box_pca` under add-remove.
+    Those of the two oracles, and of `black_box_pca` under add-remove.
 
     References
     ----------
@@ -89,10 +91,9 @@ def k_dp_pca(
     >>> k_dp_pca(X, 2, epsilon=1.0, delta=1e-5).components.shape
     (2, 5)
     """
-    own = "privrange" if mean_estimator == "privmean" else "tracked"
-    oracle = ModifiedDPPCA(
+    oracle = modified_dp_pca(
         mean_estimator=mean_estimator,
-        range_finder=cast("RangeFinder", own) if range_finder is None else range_finder,
+        range_finder=range_finder,
         batch_size=batch_size,
         tau=tau,
         K=K,
@@ -111,7 +112,7 @@ def k_dp_pca(
         engine=engine,
     )
     check_k(k, units.d)
-    if oracle.literal:
+    if isinstance(oracle, LiteralDPPCA):
         need_fixed_places(units.veil, "literal k-DP-PCA", fixed_places=units.operator.fixed_places)
         oracle = replace(oracle, batch_size=_printed_batch(units) if batch_size is None else batch_size)
     oracles = [replace(oracle, learning_rates=rates) for rates in per_component(learning_rates, k)]
