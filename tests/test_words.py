@@ -122,6 +122,7 @@ def test_no_module_looks_into_words():
 PAYS = {
     *("gaussian", "laplace", "declare", "charge_gaussian", "charge_approximate", "charge_poisson"),
     *("radius_search", "noisy_clipped_sum", "noisy_truncated_sum", "clipped_mean", "propose_test_release"),
+    "noisy_count_within",
     *("stability_histogram", "stability_histograms", "sampled_noise"),
 }
 WITHOUT_PURPOSE = {"privacy/ledger.py": 1, "subspace/black_box_pca.py": 1}

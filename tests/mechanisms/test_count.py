@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from eigenveil.engines import TensorPopulation, VectorPopulation
-from eigenveil.mechanisms import Noisy, Veil, no_noise, noisy_census, noisy_count
+from eigenveil.mechanisms import Noisy, Veil, no_noise, noisy_census, noisy_count, noisy_count_within
 from eigenveil.operators import samples
-from eigenveil.privacy import Budget, Ledger
+from eigenveil.privacy import Budget, Ledger, Purpose
 from support.catalogue import MECHANISMS
 from support.checks import draws_match_ledger, noise_matches_ledger, stated_sensitivity_holds
 
@@ -87,6 +87,19 @@ def test_census_costs_mu(relation, sensitivity, draws):
     assert (entry.sensitivity, entry.draws, entry.releases) == (pytest.approx(sensitivity), draws, 1)
     assert entry.scale == pytest.approx(sensitivity / 0.1)
     assert ("public under replace" in str(veil.ledger)) == (relation == "replace")
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_units_within_a_radius_are_counted_around_a_centre(relation):
+    rows = np.array([[1.0, 0.0], [2.0, 0.0], [9.0, 0.0], [np.nan, 0.0], [1e200, 0.0]])
+    veil = make_veil(relation)
+    count = noisy_count_within(
+        TensorPopulation(rows), centre=np.array([1.0, 0.0]), radius=1.0, mu=0.1, veil=veil, purpose=Purpose.BOUND
+    )
+    (entry,) = veil.ledger.entries
+    assert count == Noisy(2.0, 10.0)
+    assert (entry.sensitivity, entry.draws, entry.purpose) == (1.0, 1, Purpose.BOUND)
+    assert entry.scale == pytest.approx(count.scale, rel=1e-6)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from eigenveil.mechanisms import (
     noisy_census,
     noisy_clipped_sum,
     noisy_count,
+    noisy_count_within,
     private_mean,
     propose_test_release,
     radius_search,
@@ -84,6 +85,10 @@ def _centre(population):
 
 def _count(population, veil):
     noisy_count(population, mu=0.1, veil=veil)
+
+
+def _count_within(population, veil):
+    noisy_count_within(population, centre=_centre(population), radius=0.75, mu=0.1, veil=veil)
 
 
 def _census(population, veil):
@@ -174,6 +179,7 @@ def as_they_are(rows):
 MECHANISMS = {
     "count": (vectors, _count),
     "good and bad units": (vectors, _census),
+    "count within a radius": (vectors, _count_within),
     "radius": (vectors, _radius),
     "clipped sum of vectors": (vectors, _clipped_sum),
     "clipped sum of blocks": (blocks, _clipped_sum),

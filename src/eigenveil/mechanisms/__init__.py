@@ -3,7 +3,7 @@
 from eigenveil.mechanisms.byte_source import ByteSource, SeededBytes, no_noise, system_bytes
 from eigenveil.mechanisms.clipped_mean import AtQuantile, Given, clipped_mean
 from eigenveil.mechanisms.clipped_sum import noisy_clipped_sum
-from eigenveil.mechanisms.count import Census, noisy_census, noisy_count
+from eigenveil.mechanisms.count import Census, noisy_census, noisy_count, noisy_count_within
 from eigenveil.mechanisms.histogram import stability_histogram
 from eigenveil.mechanisms.noisy import Noisy, NoisyMean, NoisySum, Radius
 from eigenveil.mechanisms.private_mean import private_mean
@@ -28,6 +28,7 @@ __all__ = [
     "noisy_census",
     "noisy_clipped_sum",
     "noisy_count",
+    "noisy_count_within",
     "private_mean",
     "propose_test_release",
     "radius_search",

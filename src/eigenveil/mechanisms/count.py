@@ -1,10 +1,13 @@
-"""Noisy counts of units: all that are good, and those that are bad."""
+"""Noisy counts of units: the good ones, those within a radius, and the bad ones."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
 from eigenveil.mechanisms.noisy import Noisy
 from eigenveil.mechanisms.veil import Veil
@@ -36,6 +39,36 @@ def noisy_count(population: Population, *, mu: float, veil: Veil, what: str = "n
         return Noisy(float(population.slots()), 0.0)
     grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=1, purpose=Purpose.COUNT)
     return Noisy(float(grant.release(grant.on_grid([population.count()]))[0]), 1 / mu)
+
+
+def noisy_count_within(
+    population: Population,
+    *,
+    centre: FloatArray,
+    radius: float,
+    mu: float,
+    veil: Veil,
+    what: str = "units within a radius",
+    purpose: Purpose = Purpose.OTHER,
+) -> Noisy:
+    """The number of units with norm(a_i - centre) <= radius, plus Gaussian noise of standard deviation 1/mu.
+
+    Formal guarantees
+    -----------------
+    *All relations:* centre and radius are public, and a unit's computed norm depends on that unit alone, so it
+    adds 0 or 1, and the count moves by at most 1: mu-GDP.
+
+    ==============================  ==========================================
+    edge case                       answer
+    ==============================  ==========================================
+    no units                        noise around 0 (may be negative)
+    one unit, all equal, huge       nothing special
+    nan, inf, norm overflows        not counted
+    ==============================  ==========================================
+    """
+    grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=1, purpose=purpose)
+    within = grant.release(grant.on_grid(population.counts_within(centre, np.array([radius]))))
+    return Noisy(float(within[0]), 1 / mu)
 
 
 @dataclass(frozen=True)
@@ -85,7 +118,6 @@ def noisy_census(population: Population, *, mu: float, veil: Veil, what: str = "
 
     Examples
     --------
-    >>> import numpy as np
     >>> from eigenveil.engines import TensorPopulation
     >>> from eigenveil.privacy import Budget, Ledger
     >>> veil = Veil(Ledger(Budget.from_mu(10.0)))

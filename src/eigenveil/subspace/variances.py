@@ -28,7 +28,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
-from eigenveil.mechanisms import NoisyMean, clipped_mean, radius_search
+from eigenveil.mechanisms import Noisy, NoisyMean, clipped_mean, noisy_count_within, radius_search
 from eigenveil.mechanisms.clipped_mean import Found
 from eigenveil.mechanisms.radius import EDGES, reachable_quantile
 from eigenveil.mechanisms.veil import Veil
@@ -60,8 +60,9 @@ class Variances:
         The trace, at least the sum of `explained`.
     noise, total_noise : float
         Standard deviation of the noise in an entry of `explained`, and in `total`.
-    share_above : float
-        A noisy share of the units that were shortened, in [0, 1]: about how much the estimates may be too low.
+    share_above, above_noise : float
+        A noisy share of the units that were clipped, in [0, 1]: about how much the estimates may be too low. And
+        the standard deviation of its noise, before it was cut to [0, 1].
     centre, radius : array of shape (k,), float
         Units were shortened to this distance from there.
     seen, quantile : float
@@ -79,6 +80,7 @@ class Variances:
     noise: float
     total_noise: float
     share_above: float
+    above_noise: float = math.nan
     centre: FloatArray = field(default_factory=lambda: np.zeros(0))
     radius: float = math.nan
     seen: float = math.nan
@@ -187,7 +189,8 @@ def buy_variances(
         total=float(along.sum()) + max(float(rest.value[0]), 0.0),
         noise=explained.noise,
         total_noise=math.hypot(math.sqrt(k) * explained.noise, rest.noise),
-        share_above=above,
+        share_above=above.value,
+        above_noise=above.scale,
         centre=np.asarray(centre, dtype=np.float64),
         radius=explained.radius,
         seen=explained.seen,
@@ -280,11 +283,18 @@ def _within(found: float, edges: FloatArray) -> float:
 
 def _share_above(
     population: Population, centre: FloatArray, radius: float, *, n_hat: float, mu: float, veil: Veil
-) -> float:
-    """A noisy share of the units that lie outside of the radius."""
-    grant = veil.gaussian("variances: share above", mu=mu, sensitivity=1.0, draws=1, purpose=Purpose.VARIANCES)
-    within = grant.release(grant.on_grid(population.counts_within(centre, np.array([radius]))))
-    return float(np.clip(1 - within[0] / n_hat, 0.0, 1.0))
+) -> Noisy:
+    """A noisy share of the units that lie outside of the radius, cut to [0, 1] after the noise."""
+    within = noisy_count_within(
+        population,
+        centre=centre,
+        radius=radius,
+        mu=mu,
+        veil=veil,
+        what="variances: share above",
+        purpose=Purpose.VARIANCES,
+    )
+    return Noisy(float(np.clip(1 - within.value / n_hat, 0.0, 1.0)), within.scale / n_hat)
 
 
 def _shares(mu: float, *, rest: bool) -> dict[str, float]:
