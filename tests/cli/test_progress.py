@@ -7,6 +7,7 @@ from eigenveil import samples
 from eigenveil.cli import progress
 from eigenveil.cli.progress import Watch, counted
 from eigenveil.estimators import Progress
+from eigenveil.privacy import Purpose
 
 
 class Clock:
@@ -60,7 +61,7 @@ def test_neither_bound_nor_time_where_nobody_states_one(said):
         read(watch, clock, blocks=1, rows=100, seconds=1.0)
     assert watch.reading() == "reading 3"
     assert watch.left() == ""
-    watch(Progress(what="round 4 (pilot): sum", step=14, share=0.4))
+    watch(Progress(what="round 4 (pilot): sum", purpose=Purpose.COMPONENTS, step=14, share=0.4))
     assert said == ["round 4 (pilot): sum: 40% of the budget, reading 3, 100 rows/s"]
 
 
@@ -80,7 +81,7 @@ def test_the_end_is_never_in_the_past():
 
 def test_a_line_now_and_then_without_a_terminal(said):
     watch, clock = watch_of(50)
-    step = Progress(what="round 4 (pilot): sum", step=14, share=0.4)
+    step = Progress(what="round 4 (pilot): sum", purpose=Purpose.COMPONENTS, step=14, share=0.4)
     watch(step)
     assert not said
     read(watch, clock, blocks=6, rows=500, seconds=0.5)

@@ -8,6 +8,7 @@ sensitivity cannot see a number that never met the veil; this can.
 import pickle
 import re
 import warnings
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -17,8 +18,7 @@ import pytest
 import eigenveil as ev
 from eigenveil import DPPCA
 from eigenveil.engines import TensorPopulation
-from eigenveil.mechanisms import Veil, noisy_count
-from eigenveil.mechanisms.count import Census
+from eigenveil.mechanisms import Noisy, Veil, noisy_count
 from eigenveil.oracles.dp_ojas import DPOjas
 from eigenveil.report import render_report
 from eigenveil.subspace.registry import ALGORITHMS
@@ -234,13 +234,13 @@ def test_all_that_partial_fit_shows():
 @pytest.mark.parametrize("field", ["good", "bad"])
 def test_an_exact_count_beside_the_veil_is_seen(field, monkeypatch):
     """mutant: `bad_units` of the diagnostics, and the warning, from the true number: bought, and not used."""
-    tracked = import_module("eigenveil.subspace.tracked_pca")
+    tracked = import_module("eigenveil.subspace.counting")
     bought = tracked.noisy_census
 
     def exact(population, *, mu, veil):
         census = bought(population, mu=mu, veil=veil)
         true = {"good": population.count(), "bad": population.slots() - population.count()}
-        return Census(**{**vars(census), field: float(true[field])})
+        return replace(census, **{field: Noisy(float(true[field]), getattr(census, field).scale)})
 
     monkeypatch.setattr(tracked, "noisy_census", exact)
     with pytest.raises(AssertionError, match=r"not by the veil alone|asked for something else|more|less"):
@@ -250,7 +250,7 @@ def test_an_exact_count_beside_the_veil_is_seen(field, monkeypatch):
 def test_a_warning_a_number_and_a_choice_from_the_data_are_seen():
     def count(rows):
         veil = Veil(ev.Ledger(ev.Budget.from_mu(1.0)))
-        return noisy_count(TensorPopulation(rows), mu=0.1, veil=veil)
+        return noisy_count(TensorPopulation(rows), mu=0.1, veil=veil).value
 
     def warning(rows):
         if np.isnan(rows).any():

@@ -5,7 +5,7 @@ import pytest
 
 from eigenveil import DPPCA
 from eigenveil.estimators import Progress
-from eigenveil.privacy import Budget, Ledger
+from eigenveil.privacy import Budget, Ledger, Purpose
 
 
 def rows(n=6000):
@@ -18,7 +18,10 @@ def test_the_callback_hears_every_charge(name):
     pca = DPPCA(2, algorithm=name, callback=told.append).fit(rows())
     assert all(isinstance(step, Progress) for step in told)
     assert [step.step for step in told] == list(range(1, len(told) + 1))
-    assert sorted(step.what for step in told) == sorted(entry.what for entry in pca.ledger_.entries)
+    charged = sorted((entry.what, entry.purpose) for entry in pca.ledger_.entries)
+    assert sorted((step.what, step.purpose) for step in told) == charged
+    assert {Purpose.COUNT, Purpose.MEAN, Purpose.COMPONENTS} <= {step.purpose for step in told}
+    assert Purpose.OTHER not in {step.purpose for step in told}
     shares = [step.share for step in told]
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1.0, abs=1e-6)

@@ -13,7 +13,9 @@ def release(values, *, radius=1.0, mu=0.5, relation="add-remove", source=no_nois
     population = TensorPopulation(values, symmetric=symmetric)
     veil = Veil(Ledger(Budget.from_mu(1.0), relation=relation), source=source)
     centre = np.zeros(population.shape) if centre is None else centre
-    return noisy_clipped_sum(population, centre=centre, radius=radius, mu=mu, veil=veil), veil.ledger
+    total = noisy_clipped_sum(population, centre=centre, radius=radius, mu=mu, veil=veil)
+    assert total.noise == pytest.approx(veil.ledger.entries[-1].scale, rel=1e-6)
+    return total.value, veil.ledger
 
 
 @pytest.mark.parametrize(("relation", "factor"), [("add-remove", 1), ("replace", 2)])

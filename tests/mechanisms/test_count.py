@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from eigenveil.engines import TensorPopulation, VectorPopulation
-from eigenveil.mechanisms import Census, Veil, no_noise, noisy_census, noisy_count
+from eigenveil.mechanisms import Noisy, Veil, no_noise, noisy_census, noisy_count, noisy_count_within
 from eigenveil.operators import samples
-from eigenveil.privacy import Budget, Ledger
+from eigenveil.privacy import Budget, Ledger, Purpose
 from support.catalogue import MECHANISMS
 from support.checks import draws_match_ledger, noise_matches_ledger, stated_sensitivity_holds
 
@@ -26,8 +26,8 @@ def make_veil(relation="add-remove", source=no_noise):
     ],
 )
 def test_edge_cases(rows, good):
-    assert noisy_count(TensorPopulation(rows), mu=0.1, veil=make_veil()) == good
-    assert noisy_count(TensorPopulation(rows), mu=0.1, veil=make_veil("replace")) == len(rows)
+    assert noisy_count(TensorPopulation(rows), mu=0.1, veil=make_veil()).value == good
+    assert noisy_count(TensorPopulation(rows), mu=0.1, veil=make_veil("replace")) == Noisy(len(rows), 0.0)
 
 
 def test_costs_mu_under_add_remove_and_nothing_under_replace():
@@ -42,9 +42,22 @@ def test_costs_mu_under_add_remove_and_nothing_under_replace():
 
 def test_noise_has_the_paid_spread():
     population = TensorPopulation(np.ones((100, 1)))
-    counts = [noisy_count(population, mu=0.5, veil=make_veil(source=None)) for _ in range(2000)]
+    counts = [noisy_count(population, mu=0.5, veil=make_veil(source=None)).value for _ in range(2000)]
     assert np.mean(counts) == pytest.approx(100, abs=6 * 2 / np.sqrt(2000))
     assert np.std(counts) == pytest.approx(2.0, rel=0.1)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_counts_state_the_noise_that_the_ledger_says_was_drawn(relation):
+    veil, population = make_veil(relation), TensorPopulation(np.ones((5, 1)))
+    count = noisy_count(population, mu=0.1, veil=veil)
+    census = noisy_census(population, mu=0.1, veil=veil)
+    drawn = [entry.scale for entry in veil.ledger.entries if entry.kind == "gaussian"]
+    if relation == "replace":
+        assert count == Noisy(5.0, 0.0)
+    else:
+        assert count.scale == pytest.approx(drawn.pop(0), rel=1e-6)
+    assert (census.good.scale, census.bad.scale) == (pytest.approx(drawn[0], rel=1e-6),) * 2
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -60,7 +73,7 @@ def test_noise_has_the_paid_spread():
 )
 def test_census_edge_cases(relation, rows, good):
     census = noisy_census(TensorPopulation(rows), mu=0.1, veil=make_veil(relation))
-    assert census == Census(good=good, bad=len(rows) - good)
+    assert (census.good.value, census.bad.value) == (good, len(rows) - good)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +87,19 @@ def test_census_costs_mu(relation, sensitivity, draws):
     assert (entry.sensitivity, entry.draws, entry.releases) == (pytest.approx(sensitivity), draws, 1)
     assert entry.scale == pytest.approx(sensitivity / 0.1)
     assert ("public under replace" in str(veil.ledger)) == (relation == "replace")
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_units_within_a_radius_are_counted_around_a_centre(relation):
+    rows = np.array([[1.0, 0.0], [2.0, 0.0], [9.0, 0.0], [np.nan, 0.0], [1e200, 0.0]])
+    veil = make_veil(relation)
+    count = noisy_count_within(
+        TensorPopulation(rows), centre=np.array([1.0, 0.0]), radius=1.0, mu=0.1, veil=veil, purpose=Purpose.BOUND
+    )
+    (entry,) = veil.ledger.entries
+    assert count == Noisy(2.0, 10.0)
+    assert (entry.sensitivity, entry.draws, entry.purpose) == (1.0, 1, Purpose.BOUND)
+    assert entry.scale == pytest.approx(count.scale, rel=1e-6)
 
 
 @pytest.fixture
@@ -116,7 +142,7 @@ def test_census_noise_has_the_paid_spread(relation):
     rows = np.ones((100, 1))
     rows[:30] = np.nan
     taken = [noisy_census(TensorPopulation(rows), mu=0.5, veil=make_veil(relation, None)) for _ in range(1500)]
-    pairs = np.array([(census.good, census.bad) for census in taken])
+    pairs = np.array([(census.good.value, census.bad.value) for census in taken])
     noise = 2.0 * (2**0.5 if relation == "empty-slot" else 1)
     np.testing.assert_allclose(pairs.mean(axis=0), [70, 30], atol=6 * noise / np.sqrt(1500))
     np.testing.assert_allclose(pairs.std(axis=0), noise, rtol=0.1)
@@ -134,7 +160,7 @@ def test_one_bad_row_changes_no_shape(relation):
         veil = make_veil(relation, None)
         census = noisy_census(TensorPopulation(data), mu=0.1, veil=veil)
         kinds = [(entry.what, entry.kind, entry.draws, entry.scale) for entry in veil.ledger.entries]
-        seen.append((type(census.good), type(census.bad), kinds))
+        seen.append((type(census.good.value), type(census.bad.value), census.good.scale, census.bad.scale, kinds))
     assert seen[0] == seen[1]
 
 
@@ -161,7 +187,7 @@ def test_people_found_by_ids_are_counted_with_noise_under_replace():
             (pytest.approx(2**0.5), 2),
         ]
         assert "public under replace" not in str(veil.ledger)
-        answers.append((count, census.good, census.bad))
+        answers.append((count.value, census.good.value, census.bad.value))
     assert answers == [(4, 4, 0), (3, 3, 0), (4, 4, 0), (3, 3, 1)]
     for one in answers:
         for other in answers:
@@ -171,4 +197,4 @@ def test_people_found_by_ids_are_counted_with_noise_under_replace():
 
 def test_units_given_one_by_one_keep_a_public_number():
     population = VectorPopulation(samples.factors([np.ones((2, 2)), np.full((1, 2), np.nan)]))
-    assert noisy_count(population, mu=0.1, veil=make_veil("replace")) == 2
+    assert noisy_count(population, mu=0.1, veil=make_veil("replace")) == Noisy(2.0, 0.0)

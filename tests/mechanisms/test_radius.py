@@ -6,18 +6,18 @@ import pytest
 from eigenveil.engines import TensorPopulation
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import Veil, no_noise, radius_search
-from eigenveil.mechanisms.radius import EDGES, QUERIES
+from eigenveil.mechanisms.radius import EDGES, count_noise
 from eigenveil.privacy import Budget, Ledger
 
 
 def search(rows, target, *, source=no_noise, mu=0.5, veil=None):
     veil = veil or Veil(Ledger(Budget.from_mu(1.0)), source=source)
     population = TensorPopulation(rows)
-    return radius_search(population, centre=np.zeros(population.shape), target=target, mu=mu, veil=veil)
+    return radius_search(population, centre=np.zeros(population.shape), target=target, mu=mu, veil=veil).value
 
 
 def test_the_public_grid():
-    assert EDGES.size == 2**QUERIES == 1024
+    assert EDGES.size == 2**10 == 1024
     assert (EDGES[0], EDGES[512]) == (2.0**-128, 1.0)
     assert EDGES[-1] == 2.0**127.75
 
@@ -70,7 +70,19 @@ def near_search(rows, target, *, source=no_noise, mu=0.5, edges=NEAR):
     found = radius_search(
         population, centre=np.zeros(population.shape), target=target, mu=mu, veil=veil, edges=edges
     )
-    return found, veil.ledger
+    assert found.count_noise == pytest.approx(veil.ledger.entries[0].scale, rel=1e-6)
+    return found.value, veil.ledger
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace", "empty-slot"])
+@pytest.mark.parametrize("edges", [EDGES, EDGES[500:504]])
+def test_it_states_the_noise_of_its_counts(relation, edges):
+    """Before it is bought, after it, and in the ledger."""
+    veil = Veil(Ledger(Budget.from_mu(1.0), relation=relation))
+    population = TensorPopulation(np.ones((5, 1)))
+    found = radius_search(population, centre=np.zeros(1), target=3, mu=0.25, veil=veil, edges=edges)
+    (entry,) = veil.ledger.entries
+    assert found.count_noise == count_noise(0.25, edges=edges) == pytest.approx(entry.scale, rel=1e-6)
 
 
 def test_fewer_edges_cost_fewer_counts_with_less_noise():

@@ -195,6 +195,27 @@ UNITS = (
         ("tests/mechanisms/test_count.py",),
     ),
     Mutant(
+        "a sum states half of its noise under replace",
+        "src/eigenveil/mechanisms/clipped_sum.py",
+        "return relation.distance_between_sums(radius) / mu",
+        "return radius / mu",
+        ("tests/mechanisms/test_clipped_sum.py", "tests/mechanisms/test_clipped_mean.py"),
+    ),
+    Mutant(
+        "good and bad units state less noise than they carry where slots can be emptied",
+        "src/eigenveil/mechanisms/count.py",
+        "noise = sensitivity / mu",
+        "noise = 1 / mu",
+        ("tests/mechanisms/test_count.py",),
+    ),
+    Mutant(
+        "a radius search states the noise of a single count",
+        "src/eigenveil/mechanisms/radius.py",
+        "return math.sqrt(_queries(edges)) / mu",
+        "return 1 / mu",
+        ("tests/mechanisms/test_radius.py",),
+    ),
+    Mutant(
         "people are put into batches by place",
         "src/eigenveil/units/units.py",
         "if not self.operator.fixed_places:",
@@ -413,9 +434,9 @@ ACCOUNTS = (
     ),
     Mutant(
         "the number of bad units is shown as it is",
-        "src/eigenveil/subspace/tracked_pca.py",
-        "return max(1.0, census.good), max(0.0, census.bad)",
-        "return max(1.0, census.good), float(units.vectors().slots() - units.vectors().count())",
+        "src/eigenveil/subspace/counting.py",
+        "_at_least(0.0, census.bad))",
+        "Noisy(float(units.vectors().slots() - units.vectors().count()), census.bad.scale))",
         ("tests/contracts/test_only_releases_leave.py",),
     ),
     Mutant(

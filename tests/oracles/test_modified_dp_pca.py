@@ -8,10 +8,14 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes
 from eigenveil.mechanisms.radius import EDGES
 from eigenveil.operators import samples
-from eigenveil.oracles.modified_dp_pca import ModifiedDPPCA, Past, guess
+from eigenveil.oracles.literal_dp_pca import LiteralDPPCA
+from eigenveil.oracles.modified_dp_pca import modified_dp_pca
+from eigenveil.oracles.steps import Past, guess
+from eigenveil.oracles.tracked_dp_pca import TrackedDPPCA
 from support.open import open_quiet
 
-LITERAL = ModifiedDPPCA(mean_estimator="privmean", range_finder="privrange", batch_size=2000, C1=8.0)
+LITERAL = LiteralDPPCA(batch_size=2000, C1=8.0)
+HYBRID = LiteralDPPCA(mean_estimator="tracked")
 
 HUGE = pytest.mark.ledger_beyond_recomputation
 """It is not: dp-accounting overflows at epsilons at which nothing is private any more."""
@@ -87,7 +91,7 @@ def test_literal_form_without_noise_is_the_pseudo_code(halves):
 
 
 def test_bottom_leaves_the_iterate_where_it_is():
-    oracle = ModifiedDPPCA(mean_estimator="privmean", range_finder="privrange")
+    oracle = LiteralDPPCA()
     units = open_for(oracle, rows(900), epsilon=1.0, source=None)
     seeded = open_for(oracle, rows(900), epsilon=1.0, source=SeededBytes(1))
     answer = oracle(seeded)
@@ -122,9 +126,7 @@ def test_literal_form_learns_when_there_are_enough_units():
 
 def test_threshold_fixed_in_advance_gives_all_to_privmean():
     X = rows(4000)
-    oracle = ModifiedDPPCA(
-        mean_estimator="privmean", range_finder=20.0, batch_size=2000, learning_rates=lambda _: 1.0
-    )
+    oracle = LiteralDPPCA(range_finder=20.0, batch_size=2000, learning_rates=lambda _: 1.0)
     units = open_for(oracle, X)
     answer = oracle(units)
     w = units.random_start(1)[:, 0]
@@ -136,7 +138,7 @@ def test_threshold_fixed_in_advance_gives_all_to_privmean():
 
 
 def test_tracked_mean_with_the_paper_s_range_finder():
-    oracle = ModifiedDPPCA(mean_estimator="tracked", range_finder="privrange", batch_size=2000, C1=8.0)
+    oracle = replace(HYBRID, batch_size=2000, C1=8.0)
     answer = oracle(open_for(oracle, rows(16_000), source=SeededBytes(4)))
     assert answer.diagnostics["stood_still"] < 8
     assert abs(answer.direction[0]) > 0.99
@@ -162,7 +164,7 @@ def tracked_transcription(X, w, batches, rates=None, radius=None):
 def test_tracked_form_without_noise_is_the_pseudo_code(rates, radius):
     X = rows(4000)
     finder = "tracked" if radius is None else radius
-    oracle = ModifiedDPPCA(batch_size=1000, learning_rates=rates, range_finder=finder)
+    oracle = TrackedDPPCA(batch_size=1000, learning_rates=rates, range_finder=finder)
     units = open_for(oracle, X, epsilon=1.0)
     answer = oracle(units)
     batches = [slice(1000 * t, 1000 * t + 1000) for t in range(4)]
@@ -173,7 +175,7 @@ def test_tracked_form_without_noise_is_the_pseudo_code(rates, radius):
 
 def test_tracked_form_chooses_rounds_from_releases_and_keeps_half_for_the_last():
     X = rows(4000)
-    oracle = ModifiedDPPCA()
+    oracle = TrackedDPPCA()
     units = open_for(oracle, X, epsilon=1.0)
     answer = oracle(units)
     T = answer.diagnostics["rounds"]
@@ -190,14 +192,14 @@ def test_tracked_form_at_huge_epsilon_is_eigh(relation):
     A = np.random.default_rng(3).normal(size=(6, 6))
     A = A @ A.T
     data = samples.matrices(np.repeat(A[None], 300, axis=0))
-    answer = ModifiedDPPCA(batch_size=5)(open_quiet(data, relation=relation, epsilon=1e6, source=SeededBytes(1)))
+    answer = TrackedDPPCA(batch_size=5)(open_quiet(data, relation=relation, epsilon=1e6, source=SeededBytes(1)))
     assert abs(answer.direction @ np.linalg.eigh(A)[1][:, -1]) > 1 - 1e-6
 
 
 def test_tracked_ledger_spends_all_and_no_more():
     for relation in ("add-remove", "replace"):
         units = open_quiet(rows(3000), relation=relation, source=SeededBytes(1))
-        ModifiedDPPCA()(units)
+        TrackedDPPCA()(units)
         assert units.veil.ledger.mu == pytest.approx(units.budget.mu, rel=1e-9)
 
 
@@ -214,13 +216,13 @@ def test_the_guess_is_right_where_directions_span_the_next_one():
 def test_non_symmetric_units():
     A = np.random.default_rng(0).normal(size=(3000, 4, 4)) * 0.1 + np.diag([5.0, 1, 1, 1])
     A[:, 0, 1] += 2  # the top right eigenvector of the mean is still e1
-    for oracle in (ModifiedDPPCA(), replace(LITERAL, batch_size=1000, learning_rates=lambda _: 1.0)):
+    for oracle in (TrackedDPPCA(), replace(LITERAL, batch_size=1000, learning_rates=lambda _: 1.0)):
         answer = oracle(open_for(oracle, samples.matrices(A), source=SeededBytes(1)))
         assert abs(answer.direction[0]) > 0.99
 
 
 def test_literal_forms_refuse_add_remove_and_parts_by_coin():
-    for oracle in (LITERAL, ModifiedDPPCA(range_finder="privrange")):
+    for oracle in (LITERAL, HYBRID):
         with pytest.raises(InvalidInputError, match="relation='replace'"):
             oracle(open_for(oracle, rows(100), relation="add-remove"))
     by_coin = replace(
@@ -233,7 +235,7 @@ def test_literal_forms_refuse_add_remove_and_parts_by_coin():
 def test_literal_forms_refuse_people_found_by_their_ids():
     """mutant: batches by place on people, whose places follow the order of ids."""
     people = samples.people(rows(100), np.arange(100))
-    for oracle in (LITERAL, ModifiedDPPCA(range_finder="privrange")):
+    for oracle in (LITERAL, HYBRID):
         with pytest.raises(InvalidInputError, match="order of the ids"):
             oracle(open_for(oracle, people))
     given = samples.factors([row[None] for row in rows(100)])
@@ -243,10 +245,11 @@ def test_literal_forms_refuse_people_found_by_their_ids():
 @pytest.mark.parametrize(
     "options",
     [
-        {"mean_estimator": "privmean"},
+        {"mean_estimator": "privmean", "range_finder": "tracked"},
         {"mean_estimator": "median"},
         {"range_finder": "guess"},
         {"range_finder": 0.0},
+        {"range_finder": True},
         {"batch_size": 0},
         {"tau": 0.0},
         {"halves": "thirds"},
@@ -254,12 +257,46 @@ def test_literal_forms_refuse_people_found_by_their_ids():
 )
 def test_bad_arguments(options):
     with pytest.raises(InvalidInputError):
-        ModifiedDPPCA(**options)
+        modified_dp_pca(**options)
+
+
+@pytest.mark.parametrize(
+    ("form", "options"),
+    [
+        (LiteralDPPCA, {"range_finder": "tracked"}),
+        (LiteralDPPCA, {"range_finder": 20.0, "mean_estimator": "tracked"}),
+        (LiteralDPPCA, {"mean_estimator": "median"}),
+        (LiteralDPPCA, {"halves": "thirds"}),
+        (LiteralDPPCA, {"tau": 1.0}),
+        (LiteralDPPCA, {"batch_size": 0}),
+        (TrackedDPPCA, {"range_finder": "privrange"}),
+        (TrackedDPPCA, {"range_finder": -1.0}),
+        (TrackedDPPCA, {"batch_size": 1.5}),
+    ],
+)
+def test_each_form_refuses_what_is_not_its_own(form, options):
+    with pytest.raises(InvalidInputError):
+        form(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "oracle"),
+    [
+        ({}, TrackedDPPCA()),
+        ({"range_finder": 2.0, "batch_size": 7}, TrackedDPPCA(range_finder=2.0, batch_size=7)),
+        ({"mean_estimator": "privmean", "tau": 0.1}, LiteralDPPCA(tau=0.1)),
+        ({"mean_estimator": "privmean", "range_finder": 2.0}, LiteralDPPCA(range_finder=2.0)),
+        ({"range_finder": "privrange", "C1": 3.0}, LiteralDPPCA(mean_estimator="tracked", C1=3.0)),
+        ({"mean_estimator": "privmean", "halves": "disjoint"}, LiteralDPPCA(halves="disjoint")),
+    ],
+)
+def test_options_choose_the_form(options, oracle):
+    assert modified_dp_pca(**options) == oracle
 
 
 def test_nobody_and_bad_units():
     bad = np.full((500, 3), np.nan)
     for data in (np.zeros((0, 3)), bad):
-        for oracle in (ModifiedDPPCA(), LITERAL):
+        for oracle in (TrackedDPPCA(), LITERAL):
             answer = oracle(open_for(oracle, data, source=SeededBytes(1)))
             assert np.linalg.norm(answer.direction) == pytest.approx(1)

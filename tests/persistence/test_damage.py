@@ -133,7 +133,7 @@ def setting(*path, value):
 
 
 ENTRY = {"what": "x", "kind": "declared", "mu": 0.0, "epsilon": 0.0, "delta": 0.0, "sensitivity": None}
-ENTRY |= {"scale": None, "releases": 0, "draws": 0, "note": ""}
+ENTRY |= {"scale": None, "releases": 0, "draws": 0, "note": "", "purpose": "other"}
 CONTENT = [
     (("parameters", "whiten"), "yes"),
     (("parameters", "algorithm"), "os.system"),
@@ -190,6 +190,8 @@ CONTENT = [
     (("ledger", "entries"), [{**ENTRY, "mu": True}]),
     (("ledger", "entries"), [{**ENTRY, "kind": "gaussian"}]),
     (("ledger", "entries"), [{**ENTRY, "cost": 0}]),
+    (("ledger", "entries"), [{**ENTRY, "purpose": "counting"}]),
+    (("ledger", "entries"), [{**ENTRY, "purpose": None}]),
     (("ledger", "entries"), [{"parallel": "x", "parts": [5]}]),
     (("ledger", "entries"), [{"parallel": "x", "parts": [[ENTRY]], "finished": 1}]),
     (("ledger", "entries"), {"a": 1}),

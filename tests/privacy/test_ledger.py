@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenveil.errors import BudgetExceededError, InvalidInputError, NotDisjointError
-from eigenveil.privacy import Budget, Entry, Ledger, Relation
+from eigenveil.privacy import Budget, Entry, Ledger, Purpose, Relation
+from eigenveil.privacy.ledger import SEEDED
 from support.forks import forking, in_a_fork
 
 
@@ -302,6 +303,57 @@ def test_not_private_is_shown_everywhere_and_kept():
     back = Ledger.from_json(ledger.to_json())
     assert not back.private
     assert back.reasons == ("seeded",)
+
+
+def test_seeded_is_one_reason_among_others():
+    ledger = Ledger(Budget.from_mu(1.0))
+    ledger.mark_not_private("seeded by hand")
+    assert not ledger.seeded
+    part, _ = ledger.parallel(Coins())
+    part.mark_not_private(SEEDED)
+    assert ledger.seeded
+    assert part.seeded
+    assert Ledger.from_json(ledger.to_json()).seeded
+
+
+def test_purposes_are_kept():
+    ledger = Ledger(Budget.from_epsilon_delta(1, 1e-6, epsilon_aside=0.1, delta_aside=1e-7))
+    ledger.charge_gaussian("n", mu=0.1, sensitivity=1.0, scale=10.0, purpose=Purpose.COUNT)
+    ledger.charge_approximate("gap", epsilon=0.05, purpose=Purpose.TEST)
+    ledger.declare("the axes", purpose=Purpose.MODEL)
+    part, _ = ledger.parallel(Coins())
+    part.declare("anything")
+    purposes = [Purpose.COUNT, Purpose.TEST, Purpose.MODEL, Purpose.OTHER]
+    for kept in (ledger, Ledger.from_json(ledger.to_json()), pickle.loads(pickle.dumps(ledger))):  # noqa: S301
+        assert [entry.purpose for entry in kept.entries] == purposes
+        assert all(type(entry.purpose) is Purpose for entry in kept.entries)
+    assert [entry["purpose"] for entry in json.loads(ledger.to_json())["entries"][:3]] == [
+        "count",
+        "test",
+        "model",
+    ]
+
+
+def test_a_purpose_that_is_none_is_refused():
+    ledger = Ledger(Budget.from_mu(1.0))
+    ledger.charge_gaussian("n", mu=0.1, sensitivity=1.0, scale=10.0, purpose=Purpose.COUNT)
+    text = ledger.to_json().replace('"count"', '"counting"')
+    with pytest.raises(InvalidInputError, match=r"purpose of an entry is one of 'count', .*, got 'counting'"):
+        Ledger.from_json(text)
+    with pytest.raises(InvalidInputError, match="purpose"):
+        ledger.declare("x", purpose="nothing")
+    assert len(ledger.entries) == 1
+
+
+def test_finished_parts_are_batches():
+    ledger = endless_ledger(epsilon_aside=0.2, delta_aside=1e-6)
+    batches = ledger.endless(Slots(), name="batches")
+    part = batches.part()
+    part.charge_gaussian("n", mu=0.1, sensitivity=1.0, scale=10.0, purpose=Purpose.COUNT)
+    part.charge_approximate("gap", epsilon=0.05, purpose=Purpose.TEST)
+    assert [entry.purpose for entry in ledger.entries] == [Purpose.COUNT, Purpose.TEST]
+    batches.finish()
+    assert [entry.purpose for entry in ledger.entries] == [Purpose.BATCHES] * 2
 
 
 def test_json_round_trip_and_going_on():

@@ -24,7 +24,7 @@ def scores(relation, rows, direction):
     out = []
     for _ in range(ROUNDS):
         veil = Veil(Ledger(Budget.from_mu(MU), relation=relation))
-        total = noisy_clipped_sum(population, centre=np.zeros(direction.size), radius=2.0, mu=MU, veil=veil)
+        total = noisy_clipped_sum(population, centre=np.zeros(direction.size), radius=2.0, mu=MU, veil=veil).value
         out.append(total @ direction)
     return np.array(out)
 
@@ -65,7 +65,7 @@ def test_count_holds_and_is_tight():
     without, with_unit = (
         np.array(
             [
-                noisy_count(TensorPopulation(np.zeros((n, 1))), mu=MU, veil=Veil(Ledger(Budget.from_mu(MU))))
+                noisy_count(TensorPopulation(np.zeros((n, 1))), mu=MU, veil=Veil(Ledger(Budget.from_mu(MU)))).value
                 for _ in range(ROUNDS)
             ]
         )

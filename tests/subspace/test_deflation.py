@@ -8,9 +8,10 @@ from eigenveil.errors import InvalidInputError, NotDisjointError
 from eigenveil.mechanisms import SeededBytes, noisy_count
 from eigenveil.operators import samples
 from eigenveil.oracles.dp_ojas import DPOjas
-from eigenveil.oracles.modified_dp_pca import ModifiedDPPCA
+from eigenveil.oracles.literal_dp_pca import LiteralDPPCA
 from eigenveil.oracles.oja import Oja
 from eigenveil.oracles.steps import Answer
+from eigenveil.oracles.tracked_dp_pca import TrackedDPPCA
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace.black_box_pca import black_box_pca
 from eigenveil.subspace.deflation import deflate
@@ -62,13 +63,13 @@ def test_meta_theorem_with_an_imperfect_oracle(seed):
 
 
 def every_oracle():
-    literal = ModifiedDPPCA(mean_estimator="privmean", range_finder="privrange", batch_size=20)
+    literal = LiteralDPPCA(batch_size=20)
     return [
         Oja(),
         DPOjas(),
         DPOjas(clip=1.0, steps=3),
-        ModifiedDPPCA(),
-        ModifiedDPPCA(learning_rates=[1e9] * 9),
+        TrackedDPPCA(),
+        TrackedDPPCA(learning_rates=[1e9] * 9),
         literal,
     ]
 
@@ -131,7 +132,7 @@ def test_with_epsilon_parts_are_disjoint_and_the_author_vouches():
     counts = []
 
     def counting(units):
-        counts.append(noisy_count(units.block(np.eye(3)), mu=units.budget.mu, veil=units.veil))
+        counts.append(noisy_count(units.block(np.eye(3)), mu=units.budget.mu, veil=units.veil).value)
         return Answer(np.ones(3), {"n_hat": counts[-1]})
 
     release = black_box_pca(np.ones((4000, 3)), 3, counting, epsilon=1.0, delta=1e-6)

@@ -8,7 +8,7 @@ from scipy import sparse
 
 import eigenveil as ev
 from eigenveil.errors import BudgetExceededError, InvalidInputError
-from eigenveil.mechanisms import tracked_mean
+from eigenveil.mechanisms import AtQuantile, clipped_mean
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace import tracked_pca, tracked_run
@@ -190,11 +190,12 @@ def test_few_units_are_not_clipped_where_a_search_may_run_away(monkeypatch):
     """Counts are noisy: a target near all units may never be reached, and the radius be the largest there is."""
     asked = []
 
-    def watched(*args, quantile, **options):
-        asked.append(quantile)
-        return tracked_mean(*args, quantile=quantile, **options)
+    def watched(*args, radius, **options):
+        if isinstance(radius, AtQuantile):
+            asked.append(radius.quantile)
+        return clipped_mean(*args, radius=radius, **options)
 
-    monkeypatch.setattr(tracked_run, "tracked_mean", watched)
+    monkeypatch.setattr(tracked_run, "clipped_mean", watched)
     X = np.random.default_rng(7).normal(size=(20_000, 4)) * np.sqrt([9.0, 4.0, 0.1, 0.1])
     firsts = []
     for n in (2_300, 20_000):

@@ -10,13 +10,15 @@ from scipy import sparse
 from eigenveil.engines import BlockPopulation, MatrixPopulation, TensorPopulation, VectorPopulation
 from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.mechanisms import (
+    AtQuantile,
+    clipped_mean,
     noisy_census,
     noisy_clipped_sum,
     noisy_count,
+    noisy_count_within,
     private_mean,
     propose_test_release,
     radius_search,
-    tracked_mean,
 )
 from eigenveil.mechanisms.score_histogram import Picture, score_histogram
 from eigenveil.mechanisms.truncated_sum import noisy_truncated_sum
@@ -87,6 +89,10 @@ def _count(population, veil):
     noisy_count(population, mu=0.1, veil=veil)
 
 
+def _count_within(population, veil):
+    noisy_count_within(population, centre=_centre(population), radius=0.75, mu=0.1, veil=veil)
+
+
 def _census(population, veil):
     noisy_census(population, mu=0.1, veil=veil)
 
@@ -103,9 +109,9 @@ def _truncated_sum(population, veil):
     noisy_truncated_sum(population, centre=_centre(population), reach=0.75, mu=0.1, veil=veil)
 
 
-def _tracked(population, veil):
+def _clipped_mean(population, veil):
     options = {"centre": _centre(population), "n_hat": 1.0, "veil": veil}
-    tracked_mean(population, mu_radius=0.05, mu_sum=0.1, **options)
+    clipped_mean(population, radius=AtQuantile(mu=0.05), mu=0.1, **options)
 
 
 def _mean(population, veil):
@@ -177,17 +183,18 @@ def as_they_are(rows):
 MECHANISMS = {
     "count": (vectors, _count),
     "good and bad units": (vectors, _census),
+    "count within a radius": (vectors, _count_within),
     "radius": (vectors, _radius),
     "clipped sum of vectors": (vectors, _clipped_sum),
     "clipped sum of blocks": (blocks, _clipped_sum),
     "clipped sum of symmetric matrices": (symmetric, _clipped_sum),
-    "tracked mean of vectors": (vectors, _tracked),
-    "tracked mean of blocks": (blocks, _tracked),
-    "tracked mean of symmetric matrices": (symmetric, _tracked),
+    "clipped mean of vectors": (vectors, _clipped_mean),
+    "clipped mean of blocks": (blocks, _clipped_mean),
+    "clipped mean of symmetric matrices": (symmetric, _clipped_mean),
     "private mean": (vectors, _mean),
-    "tracked mean of row blocks": (row_blocks, _tracked),
-    "tracked mean of sparse row blocks": (sparse_row_blocks, _tracked),
-    "tracked mean of float32 row blocks": (single_row_blocks, _tracked),
+    "clipped mean of row blocks": (row_blocks, _clipped_mean),
+    "clipped mean of sparse row blocks": (sparse_row_blocks, _clipped_mean),
+    "clipped mean of float32 row blocks": (single_row_blocks, _clipped_mean),
     "clipped sum of row matrices": (row_matrices, _clipped_sum),
     "private mean of sparse rows": (row_vectors, _mean),
     "propose-test-release": (symmetric, _spectral_gap),

@@ -89,7 +89,7 @@ def planned_ledger(account: Account) -> Ledger:
     ledger = read_ledger(account.path)
     if ledger is None:
         return Ledger(_new_cap(account), relation=account.relation)
-    if account.seeded and not _seeded(ledger):
+    if account.seeded and not ledger.seeded:
         raise typer.BadParameter(
             f"a seeded fit would mark {str(account.path)!r}, and all that was and will be charged to it, as not "
             "private for good. Leave --seed out, or give seeded trials a ledger file of their own: a new one.",
@@ -143,11 +143,6 @@ def _new_cap(account: Account) -> Budget:
 
 def _pair(epsilon: float, delta: float) -> str:
     return f"({epsilon:g}, {delta:g})"
-
-
-def _seeded(ledger: Ledger) -> bool:
-    """Whether a file was begun with a seed, so that there is no guarantee to lose."""
-    return any(reason.startswith("seeded") for reason in ledger.reasons)
 
 
 def _refuse_another_cap(ledger: Ledger, epsilon: float, delta: float) -> None:

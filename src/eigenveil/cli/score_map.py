@@ -79,7 +79,7 @@ def buy_map(
 
     def told(entry: Entry) -> None:
         step = 1 if watch.last is None else watch.last.step + 1
-        watch(Progress(what=entry.what, step=step, share=1.0))
+        watch(Progress(what=entry.what, purpose=entry.purpose, step=step, share=1.0))
 
     with ledger.watched(told):
         return model.private_scores(

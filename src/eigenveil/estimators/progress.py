@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from eigenveil.privacy import Entry
+from eigenveil.privacy import Entry, Purpose
 from eigenveil.privacy.ledger import Ledger
 
 __all__ = ["CallbackSupportMixin", "Progress", "Reporter", "with_callbacks"]
@@ -31,7 +31,9 @@ class Progress:
     Parameters
     ----------
     what : str
-        What is being released, in the words of the ledger.
+        What is being released, in the words of the ledger: for people, not for programs.
+    purpose : Purpose
+        What it is for.
     step : int
         How many entries this fit has written so far, this one included.
     share : float
@@ -39,6 +41,7 @@ class Progress:
     """
 
     what: str
+    purpose: Purpose
     step: int
     share: float
 
@@ -77,7 +80,7 @@ class Reporter:
             self._steps += 1
             if self._callback is not None:
                 share = min(1.0, max(0.0, ledger.mu**2 - before**2) / mu**2) if mu else 1.0
-                self._callback(Progress(what=entry.what, step=self._steps, share=share))
+                self._callback(Progress(what=entry.what, purpose=entry.purpose, step=self._steps, share=share))
             if self._context is not None:
                 step = self._context.subcontext(task_name=entry.what)
                 step.call_on_fit_task_begin(estimator=self._estimator)

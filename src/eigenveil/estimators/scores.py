@@ -17,7 +17,7 @@ from eigenveil.estimators.score_picture import ScoreHistogram
 from eigenveil.estimators.settings import read_engine
 from eigenveil.mechanisms.score_histogram import Picture, score_histogram
 from eigenveil.operators import PeopleOperator, RowsOperator, is_operator, made_of_rows
-from eigenveil.privacy import Ledger, Relation
+from eigenveil.privacy import Ledger, Purpose, Relation
 from eigenveil.sources import Block, Source, memory, open_source
 from eigenveil.sources.files import has_paths
 from eigenveil.sources.labels import open_labelled
@@ -98,11 +98,12 @@ def release_scores(
 
 def _write_what_is_public(ledger: Ledger, model: Any, ask: Ask) -> None:
     if ledger is not model.ledger_:
-        ledger.declare("the model whose components are the axes", note="its own cost stands in its own ledger")
+        what = "the model whose components are the axes"
+        ledger.declare(what, note="its own cost stands in its own ledger", purpose=Purpose.MODEL)
     if ask.bounds is not None:
-        ledger.declare("bounds of the picture", note="declared by the caller")
+        ledger.declare("bounds of the picture", note="declared by the caller", purpose=Purpose.SCORES)
     if ask.groups is not None:
-        ledger.declare("the list of groups", note="declared by the caller")
+        ledger.declare("the list of groups", note="declared by the caller", purpose=Purpose.SCORES)
     if not model.ledger_.private:
         ledger.mark_not_private(f"the model is not private ({'; '.join(model.ledger_.reasons)})")
 

@@ -5,7 +5,7 @@ Standardise({A_i}, mu):
      bought and bounds of the columns are public, their middle is subtracted, and the mean looked for around it
   1  n_hat <- n if declared public, else a noisy count                              # 1 % of mu^2
   2  if a mean is to be bought and the algorithm does not buy it: a private mean     # 8 %
-  3  if scales are to be bought: per column, a private mean (if one is asked for), then the tracked mean of the
+  3  if scales are to be bought: per column, a private mean (if one is asked for), then the clipped mean of the
        squares around it, with a d-th of mu^2 each; scale <- its root               # 8 % for each of the two
   4  return the rows less mean, divided by scale, with what is left of mu
 """
@@ -21,10 +21,10 @@ from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.rescaling import one_column, rescaled
 from eigenveil.kernels import to_single
-from eigenveil.mechanisms import tracked_mean
-from eigenveil.mechanisms.private_mean import reachable_quantile
+from eigenveil.mechanisms import AtQuantile, clipped_mean
+from eigenveil.mechanisms.radius import reachable_quantile
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
-from eigenveil.privacy import split_mu
+from eigenveil.privacy import Purpose, split_mu
 from eigenveil.subspace.counting import COUNT_SHARE, MEAN_SHARE, buy_mean, buy_number
 from eigenveil.units import Units
 
@@ -119,7 +119,7 @@ def standardise(units: Units, standard: Standard) -> Standardised:
     shares = [COUNT_SHARE * ask, MEAN_SHARE * standard.buy_mean, SCALE_SHARE * standard.buy_scale]
     mu_count, mu_mean, mu_scale, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1
-    n_hat = buy_number(units, n=standard.n, mu=mu_count).good
+    n_hat = buy_number(units, n=standard.n, mu=mu_count).good.value
     mean, scale = standard.mean, standard.scale
     if standard.buy_scale:
         # 3
@@ -139,10 +139,14 @@ def standardise(units: Units, standard: Standard) -> Standardised:
 
 def _with_declared(units: Units, standard: Standard) -> Units:
     """Step 0."""
-    declared = (("column scales", standard.scale), ("mean", standard.mean), ("column bounds", standard.middle))
-    for what, given in declared:
+    declared = (
+        ("column scales", standard.scale, Purpose.SCALE),
+        ("mean", standard.mean, Purpose.MEAN),
+        ("column bounds", standard.middle, Purpose.BOUND),
+    )
+    for what, given, purpose in declared:
         if given is not None:
-            units.veil.ledger.declare(what, note="declared by the caller")
+            units.veil.ledger.declare(what, note="declared by the caller", purpose=purpose)
     operator = units.operator
     if standard.scale is not None:
         operator = rescaled(rows_of(units), standard.scale)
@@ -175,17 +179,18 @@ class _Columns:
     def _spread(self, units: Units, mu: float) -> float:
         """Root of the clipped mean square of one column."""
         mu_radius, mu_sum = split_mu(mu, [_RADIUS_SHARE, 1 - _RADIUS_SHARE])
-        release = tracked_mean(
+        quantile = reachable_quantile(_QUANTILE, n_hat=self.n_hat, mu=mu_radius)
+        mean = clipped_mean(
             units.matrices(),
             centre=np.zeros((1, 1)),
             n_hat=self.n_hat,
-            mu_radius=mu_radius,
-            mu_sum=mu_sum,
+            radius=AtQuantile(mu=mu_radius, quantile=quantile),
+            mu=mu_sum,
             veil=units.veil,
-            quantile=reachable_quantile(_QUANTILE, n_hat=self.n_hat, mu_radius=mu_radius),
             what="column scale",
+            purpose=Purpose.SCALE,
         )
-        square = float(release.mean[0, 0])
+        square = float(mean.value[0, 0])
         return math.sqrt(square) if square > _NO_SPREAD else 1.0
 
 

@@ -11,6 +11,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.rescaling import dense, divided
 from eigenveil.estimators.settings import Settings
+from eigenveil.privacy import Purpose
 from eigenveil.sources import memory, open_source
 from eigenveil.subspace import TrackedStream
 
@@ -33,12 +34,12 @@ def new_stream(settings: Settings, *, people: bool) -> TrackedStream:
         engine=settings.engine,
         **settings.options,
     )
-    for what, given in (
-        ("mean", not isinstance(settings.center, bool)),
-        ("column scales", settings.scale is not None),
+    for what, given, purpose in (
+        ("mean", not isinstance(settings.center, bool), Purpose.MEAN),
+        ("column scales", settings.scale is not None, Purpose.SCALE),
     ):
         if given:
-            stream.ledger.declare(what, note="declared by the caller")
+            stream.ledger.declare(what, note="declared by the caller", purpose=purpose)
     return stream
 
 

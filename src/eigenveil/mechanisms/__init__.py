@@ -1,30 +1,37 @@
 """Exact noise and the private primitives. Knows nothing of principal components."""
 
 from eigenveil.mechanisms.byte_source import ByteSource, SeededBytes, no_noise, system_bytes
+from eigenveil.mechanisms.clipped_mean import AtQuantile, Given, clipped_mean
 from eigenveil.mechanisms.clipped_sum import noisy_clipped_sum
-from eigenveil.mechanisms.count import Census, noisy_census, noisy_count
+from eigenveil.mechanisms.count import Census, noisy_census, noisy_count, noisy_count_within
 from eigenveil.mechanisms.histogram import stability_histogram
+from eigenveil.mechanisms.noisy import Noisy, NoisyMean, NoisySum, Radius
 from eigenveil.mechanisms.private_mean import private_mean
 from eigenveil.mechanisms.propose_test_release import propose_test_release
 from eigenveil.mechanisms.radius import radius_search
-from eigenveil.mechanisms.tracked_mean import MeanRelease, tracked_mean
 from eigenveil.mechanisms.veil import Grant, Veil
 
 __all__ = [
+    "AtQuantile",
     "ByteSource",
     "Census",
+    "Given",
     "Grant",
-    "MeanRelease",
+    "Noisy",
+    "NoisyMean",
+    "NoisySum",
+    "Radius",
     "SeededBytes",
     "Veil",
+    "clipped_mean",
     "no_noise",
     "noisy_census",
     "noisy_clipped_sum",
     "noisy_count",
+    "noisy_count_within",
     "private_mean",
     "propose_test_release",
     "radius_search",
     "stability_histogram",
     "system_bytes",
-    "tracked_mean",
 ]

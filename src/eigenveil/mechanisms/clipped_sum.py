@@ -8,7 +8,10 @@ import numpy as np
 
 from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
+from eigenveil.mechanisms.noisy import NoisySum
 from eigenveil.mechanisms.veil import Veil
+from eigenveil.privacy.entries import Purpose
+from eigenveil.privacy.relation import Relation
 
 
 def noisy_clipped_sum(
@@ -19,7 +22,8 @@ def noisy_clipped_sum(
     mu: float,
     veil: Veil,
     what: str = "clipped sum",
-) -> FloatArray:
+    purpose: Purpose = Purpose.OTHER,
+) -> NoisySum:
     """Sum over units of clip(a_i - centre, radius), plus Gaussian noise.
 
     For symmetric matrices the upper triangle is noised once and mirrored; entries off the diagonal,
@@ -44,19 +48,50 @@ def noisy_clipped_sum(
     nan, inf, norm overflows        such a unit adds 0
     ==============================  ======================================================
     """
+    release = _symmetric if population.symmetric else _plain
+    value = release(population, centre, radius, mu=mu, veil=veil, what=what, purpose=purpose)
+    return NoisySum(value, sum_noise(radius, mu=mu, relation=veil.relation))
+
+
+def sum_noise(radius: float, *, mu: float, relation: Relation) -> float:
+    """Standard deviation of the noise on an entry of a clipped sum: sensitivity/mu. Known before it is bought."""
+    return relation.distance_between_sums(radius) / mu
+
+
+def _plain(
+    population: Population,
+    centre: FloatArray,
+    radius: float,
+    *,
+    mu: float,
+    veil: Veil,
+    what: str,
+    purpose: Purpose,
+) -> FloatArray:
     size = math.prod(population.shape)
     sensitivity = veil.relation.distance_between_sums(radius)
-    if not population.symmetric:
-        grant = veil.gaussian(what, mu=mu, sensitivity=sensitivity, draws=size)
-        return grant.release(population.clipped_sum(centre, radius, grant.exponent))
+    grant = veil.gaussian(what, mu=mu, sensitivity=sensitivity, draws=size, purpose=purpose)
+    return grant.release(population.clipped_sum(centre, radius, grant.exponent))
 
+
+def _symmetric(
+    population: Population,
+    centre: FloatArray,
+    radius: float,
+    *,
+    mu: float,
+    veil: Veil,
+    what: str,
+    purpose: Purpose,
+) -> FloatArray:
     d = population.shape[0]
     grant = veil.gaussian(
         what,
         mu=mu,
-        sensitivity=sensitivity,
+        sensitivity=veil.relation.distance_between_sums(radius),
         draws=d * (d + 1) // 2,
         note="symmetric; noise is smaller by sqrt(2) off the diagonal",
+        purpose=purpose,
     )
     total = population.clipped_sum(centre, radius, grant.exponent)
     diagonal = np.arange(d)

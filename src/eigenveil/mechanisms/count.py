@@ -1,16 +1,21 @@
-"""How many units there are, and how many of them are of no use."""
+"""Noisy counts of units: the good ones, those within a radius, and the bad ones."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
+from eigenveil.mechanisms.noisy import Noisy
 from eigenveil.mechanisms.veil import Veil
+from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation
 
 
-def noisy_count(population: Population, *, mu: float, veil: Veil, what: str = "number of units") -> float:
+def noisy_count(population: Population, *, mu: float, veil: Veil, what: str = "number of units") -> Noisy:
     """The number of good units plus Gaussian noise of standard deviation 1/mu.
 
     Formal guarantees
@@ -30,10 +35,40 @@ def noisy_count(population: Population, *, mu: float, veil: Veil, what: str = "n
     ==============================  ==========================================
     """
     if veil.relation is Relation.REPLACE and population.fixed_places:
-        veil.ledger.declare(what, note="public under replace")
-        return float(population.slots())
-    grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=1)
-    return float(grant.release(grant.on_grid([population.count()]))[0])
+        veil.ledger.declare(what, note="public under replace", purpose=Purpose.COUNT)
+        return Noisy(float(population.slots()), 0.0)
+    grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=1, purpose=Purpose.COUNT)
+    return Noisy(float(grant.release(grant.on_grid([population.count()]))[0]), 1 / mu)
+
+
+def noisy_count_within(
+    population: Population,
+    *,
+    centre: FloatArray,
+    radius: float,
+    mu: float,
+    veil: Veil,
+    what: str = "units within a radius",
+    purpose: Purpose = Purpose.OTHER,
+) -> Noisy:
+    """The number of units with norm(a_i - centre) <= radius, plus Gaussian noise of standard deviation 1/mu.
+
+    Formal guarantees
+    -----------------
+    *All relations:* centre and radius are public, and a unit's computed norm depends on that unit alone, so it
+    adds 0 or 1, and the count moves by at most 1: mu-GDP.
+
+    ==============================  ==========================================
+    edge case                       answer
+    ==============================  ==========================================
+    no units                        noise around 0 (may be negative)
+    one unit, all equal, huge       nothing special
+    nan, inf, norm overflows        not counted
+    ==============================  ==========================================
+    """
+    grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=1, purpose=purpose)
+    within = grant.release(grant.on_grid(population.counts_within(centre, np.array([radius]))))
+    return Noisy(float(within[0]), 1 / mu)
 
 
 @dataclass(frozen=True)
@@ -42,14 +77,14 @@ class Census:
 
     Parameters
     ----------
-    good : float
+    good : Noisy
         Units that add to sums and counts.
-    bad : float
+    bad : Noisy
         Units that are not finite, or whose norm overflows, and so add nothing.
     """
 
-    good: float
-    bad: float
+    good: Noisy
+    bad: Noisy
 
 
 def noisy_census(population: Population, *, mu: float, veil: Veil, what: str = "good and bad units") -> Census:
@@ -83,24 +118,24 @@ def noisy_census(population: Population, *, mu: float, veil: Veil, what: str = "
 
     Examples
     --------
-    >>> import numpy as np
     >>> from eigenveil.engines import TensorPopulation
     >>> from eigenveil.privacy import Budget, Ledger
     >>> veil = Veil(Ledger(Budget.from_mu(10.0)))
     >>> rows = np.ones((100, 2))
     >>> rows[:20, 0] = np.nan
     >>> census = noisy_census(TensorPopulation(rows), mu=10.0, veil=veil)
-    >>> abs(census.good - 80) < 1, abs(census.bad - 20) < 1
-    (True, True)
+    >>> abs(census.good.value - 80) < 1, abs(census.bad.value - 20) < 1, census.bad.scale
+    (True, True, 0.1)
     """
     if veil.relation is Relation.REPLACE and population.fixed_places:
-        grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=1)
-        veil.ledger.declare("number of slots", note="public under replace")
+        grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=1, purpose=Purpose.COUNT)
+        veil.ledger.declare("number of slots", note="public under replace", purpose=Purpose.COUNT)
         slots = population.slots()
         bad = float(grant.release(grant.on_grid([slots - population.count()]))[0])
-        return Census(good=slots - bad, bad=bad)
+        return Census(good=Noisy(slots - bad, 1 / mu), bad=Noisy(bad, 1 / mu))
     sensitivity = 1.0 if veil.relation is Relation.ADD_REMOVE else math.nextafter(math.sqrt(2.0), 2.0)
-    grant = veil.gaussian(what, mu=mu, sensitivity=sensitivity, draws=2)
+    grant = veil.gaussian(what, mu=mu, sensitivity=sensitivity, draws=2, purpose=Purpose.COUNT)
     good = population.count()
     pair = grant.release(grant.on_grid([good, population.slots() - good]))
-    return Census(good=float(pair[0]), bad=float(pair[1]))
+    noise = sensitivity / mu
+    return Census(good=Noisy(float(pair[0]), noise), bad=Noisy(float(pair[1]), noise))

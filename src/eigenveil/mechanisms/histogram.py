@@ -11,11 +11,18 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.exact_noise import laplace_integers
 from eigenveil.mechanisms.veil import Grant, Veil, grid_exponent
 from eigenveil.privacy.composition import composed
+from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.gaussian import check_delta, check_epsilon
 
 
 def stability_histogram(
-    bins: Iterable[int], *, epsilon: float, delta: float, veil: Veil, what: str = "histogram"
+    bins: Iterable[int],
+    *,
+    epsilon: float,
+    delta: float,
+    veil: Veil,
+    what: str = "histogram",
+    purpose: Purpose = Purpose.OTHER,
 ) -> Mapping[int, float]:
     """Noisy counts of the bins that pass a threshold, in ascending order of bin.
 
@@ -60,6 +67,7 @@ def stability_histogram(
         sensitivity=sensitivity,
         draws=None,
         note="threshold; one draw per non-empty bin",
+        purpose=purpose,
     )
     return _named(bins, grant=grant, delta=delta)
 
@@ -73,6 +81,7 @@ def stability_histograms(
     total: tuple[float, float],
     veil: Veil,
     what: str = "histograms",
+    purpose: Purpose = Purpose.OTHER,
 ) -> list[Mapping[int, float]]:
     """One `stability_histogram` per column, each (epsilon, delta)-DP, charged together.
 
@@ -113,6 +122,7 @@ def stability_histograms(
         releases=len(columns),
         draws=None,
         note=f"({epsilon:.4g}, {delta:.4g}) each, composed; threshold; one draw per non-empty bin",
+        purpose=purpose,
     )
     return [_named(bins, grant=grant, delta=delta) for bins in columns]
 

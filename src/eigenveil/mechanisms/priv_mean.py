@@ -23,6 +23,7 @@ from eigenveil.mechanisms.gradients import check_tau, gradients, need_fixed_plac
 from eigenveil.mechanisms.histogram import stability_histograms
 from eigenveil.mechanisms.truncated_sum import noisy_truncated_sum
 from eigenveil.mechanisms.veil import Veil, check_sensitivity
+from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.gaussian import check_delta, check_epsilon, gaussian_mu
 
 
@@ -37,6 +38,7 @@ def priv_mean(
     K: float = 1.0,
     a: float = 1.0,
     what: str = "PrivMean",
+    purpose: Purpose = Purpose.COMPONENTS,
 ) -> FloatArray | None:
     """The private mean of vectors whose spread is known roughly; None is bottom.
 
@@ -107,6 +109,7 @@ def priv_mean(
         total=(epsilon / 2, delta / 2),
         veil=veil,
         what=f"{what}: histograms",
+        purpose=purpose,
     )
     # 3
     if not all(histograms):
@@ -122,6 +125,7 @@ def priv_mean(
         mu=gaussian_mu(epsilon / 2, delta / 2),
         veil=veil,
         what=f"{what}: truncated sum",
+        purpose=purpose,
     )
     mean: FloatArray = (m + total / B).reshape(population.shape)
     return mean

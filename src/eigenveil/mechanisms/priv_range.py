@@ -21,6 +21,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.gradients import check_tau, gradients, need_fixed_places
 from eigenveil.mechanisms.histogram import stability_histogram
 from eigenveil.mechanisms.veil import Veil
+from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.gaussian import check_delta, check_epsilon
 
 
@@ -33,6 +34,7 @@ def priv_range(
     veil: Veil,
     C1: float = 1.0,
     what: str = "PrivRange",
+    purpose: Purpose = Purpose.COMPONENTS,
 ) -> float | None:
     """A private lower end for the top eigenvalue of the covariance of differences; None is bottom.
 
@@ -86,7 +88,7 @@ def priv_range(
     # 4
     bins = [math.floor(4 * value) for value in logs if math.isfinite(value)]
     # 5
-    histogram = stability_histogram(bins, epsilon=epsilon, delta=delta, veil=veil, what=what)
+    histogram = stability_histogram(bins, epsilon=epsilon, delta=delta, veil=veil, what=what, purpose=purpose)
     # 6
     return 2.0 ** (max(histogram, key=histogram.__getitem__) / 4) if histogram else None
 

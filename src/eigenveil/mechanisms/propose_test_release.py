@@ -10,6 +10,7 @@ import numpy as np
 from eigenveil._typing import FloatArray
 from eigenveil.errors import BudgetExceededError
 from eigenveil.mechanisms.veil import Veil, check_sensitivity
+from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.gaussian import check_delta, check_epsilon, check_mu
 
 _ROUNDING = 1 + 2.0**-14
@@ -29,6 +30,7 @@ def propose_test_release(
     value_error: float = 0.0,
     margin_error: float = 0.0,
     what: str = "propose-test-release",
+    purpose: Purpose = Purpose.OTHER,
 ) -> FloatArray | None:
     """Release `value` with noise for the local sensitivity that `margin` proves, or None (bottom).
 
@@ -89,7 +91,7 @@ def propose_test_release(
         )
     # 1
     reach = (check_sensitivity(margin_sensitivity) + 2 * margin_error) * _ROUNDING
-    test = veil.laplace(f"{what}: test", epsilon=epsilon, delta=delta, sensitivity=reach)
+    test = veil.laplace(f"{what}: test", epsilon=epsilon, delta=delta, sensitivity=reach, purpose=Purpose.TEST)
     safe = (margin if math.isfinite(margin) else 0.0) - margin_error
     lowered = test.scale * math.log(1 / (2 * delta)) + math.ldexp(2.0, test.exponent)
     y = float(test.release(test.nearest([safe]))[0]) - lowered
@@ -99,5 +101,6 @@ def propose_test_release(
         return None
     # 3
     reach = (check_sensitivity(s) + 2 * value_error) * _ROUNDING
-    grant = veil.gaussian(f"{what}: release", mu=mu, sensitivity=reach, draws=int(np.size(value)))
+    size = int(np.size(value))
+    grant = veil.gaussian(f"{what}: release", mu=mu, sensitivity=reach, draws=size, purpose=purpose)
     return grant.release(grant.nearest(np.where(np.isfinite(value), value, 0.0)))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
+from eigenveil.mechanisms.noisy import Radius
 from eigenveil.mechanisms.veil import Veil
+from eigenveil.privacy.entries import Purpose
 
 EDGES: FloatArray = 2.0 ** (np.arange(-512, 512) / 4)
 """The public grid of radii: 2^-128 to 2^127.75 in steps of 2^(1/4)."""
 
-QUERIES = 10
-"""Noisy counts in one search over all of the grid: exactly log2 of the number of edges."""
+_SAFE = 4.5
+"""Standard deviations of a count's noise that the target of a radius search stays away from n_hat."""
 
 
 def radius_search(
@@ -25,7 +29,8 @@ def radius_search(
     veil: Veil,
     what: str = "radius",
     edges: FloatArray = EDGES,
-) -> float:
+    purpose: Purpose = Purpose.OTHER,
+) -> Radius:
     """The smallest edge at which a noisy count of units with norm(a_i - centre) <= edge reaches `target`.
 
     1. pay for exactly log2(size of edges) counts, 10 by default, whichever way the search goes
@@ -72,31 +77,65 @@ def radius_search(
     >>> veil = Veil(Ledger(Budget.from_mu(5.0)))
     >>> population = TensorPopulation(np.full((1000, 1), 3.0))
     >>> near = 2.0 ** np.arange(8)
-    >>> radius_search(population, centre=np.zeros(1), target=500, mu=5.0, veil=veil, edges=near)
+    >>> radius_search(population, centre=np.zeros(1), target=500, mu=5.0, veil=veil, edges=near).value
     4.0
     >>> veil.ledger.entries[0].draws
     3
     """
     if not np.isfinite(target):
         raise InvalidInputError(f"target must be a finite number, got {target!r}.")
+    _check(edges)
     queries = _queries(edges)
-    grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=queries, releases=queries)
+    grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=queries, releases=queries, purpose=purpose)
     counts = population.counts_within(centre, edges)
     low, high = 0, edges.size - 1
     for _ in range(queries):
         middle = (low + high) // 2
         enough = grant.release(grant.on_grid([counts[middle]]))[0] >= target
         low, high = (low, middle) if enough else (min(middle + 1, high), high)
-    return float(edges[low])
+    return Radius(float(edges[low]), count_noise(mu, edges=edges))
+
+
+def count_noise(mu: float, *, edges: FloatArray = EDGES) -> float:
+    """Standard deviation of the noise on each count of a radius search that costs `mu`, before it is bought.
+
+    Examples
+    --------
+    >>> count_noise(0.5, edges=EDGES[:16])
+    4.0
+    """
+    return math.sqrt(_queries(edges)) / mu
+
+
+def reachable_quantile(wanted: float, *, n_hat: float, mu: float, edges: FloatArray = EDGES) -> float:
+    """The largest quantile up to `wanted` whose radius search is not fooled by noise; at least the median.
+
+    A search for q n_hat units runs away to the largest edge when noise hides that they are all there, so
+    (1 - q) n_hat is kept above 4.5 standard deviations of a count.
+
+    Examples
+    --------
+    >>> reachable_quantile(0.9, n_hat=1e6, mu=0.1)
+    0.9
+    >>> reachable_quantile(0.9, n_hat=400.0, mu=0.1)
+    0.6442...
+    >>> reachable_quantile(0.9, n_hat=10.0, mu=0.1)
+    0.5
+    """
+    return min(wanted, max(0.5, 1 - _SAFE * count_noise(mu, edges=edges) / max(n_hat, 1.0)))
 
 
 def _queries(edges: FloatArray) -> int:
-    """How many counts a search over these edges takes; refuses edges over which there is none."""
-    queries = edges.size.bit_length() - 1
+    """How many counts a search over these edges takes: log2 of their number."""
+    return edges.size.bit_length() - 1
+
+
+def _check(edges: FloatArray) -> None:
+    """Raise where these edges cannot be searched."""
+    queries = _queries(edges)
     right_size = edges.ndim == 1 and queries >= 1 and edges.size == 1 << queries
     if not (right_size and np.all(np.isfinite(edges)) and edges[0] > 0 and np.all(np.diff(edges) > 0)):
         raise InvalidInputError(
             f"edges must be 2^j (j at least 1) strictly ascending finite numbers above 0, got {edges.size}.",
             hint="Take a slice of radius.EDGES of 2, 4, 8, ... edges.",
         )
-    return queries

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from eigenveil.mechanisms.exact_noise import gaussian_integers
 from eigenveil.mechanisms.veil import Grant, Veil, check_sensitivity, grid_exponent
+from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.poisson import charge_poisson
 
 
@@ -19,6 +20,7 @@ def sampled_noise(
     delta: float,
     radius: float,
     draws: int,
+    purpose: Purpose = Purpose.OTHER,
 ) -> Grant:
     """Pay for `rounds` clipped sums over Poisson samples; the grant noises each by noise_multiplier * radius.
 
@@ -46,5 +48,6 @@ def sampled_noise(
         noise_multiplier=noise_multiplier,
         delta=delta,
         draws=draws,
+        purpose=purpose,
     )
     return Grant(veil, gaussian_integers, exact, exponent, draws)

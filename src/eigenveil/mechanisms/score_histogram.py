@@ -25,6 +25,7 @@ from eigenveil.mechanisms.veil import Veil
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
 from eigenveil.operators.from_rows import sums_by
 from eigenveil.operators.operator import cut
+from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation
 
 MOST_CELLS = 1 << 24
@@ -177,7 +178,7 @@ def score_histogram(
         raise InvalidInputError("a picture is of rows or people: units given as matrices have no scores.")
     if operator.d != picture.d:
         raise InvalidInputError(f"the picture is of rows with {picture.d} columns, these have {operator.d}.")
-    grant = veil.gaussian(what, mu=mu, sensitivity=_sensitivity(veil), draws=picture.size)
+    grant = veil.gaussian(what, mu=mu, sensitivity=_sensitivity(veil), draws=picture.size, purpose=Purpose.SCORES)
     counter = _Counter(operator, picture, whole=(1 << -grant.exponent) if grant.exponent <= 0 else 0)
     _, (sums,) = population.engine.run(population._chunks(), counter, lambda _: np.zeros(1, dtype=np.int64))
     noisy = grant.release(sums).reshape(picture.groups or 1, -1)

@@ -11,6 +11,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
 from eigenveil.mechanisms.gradients import gradients
 from eigenveil.mechanisms.veil import Veil, check_sensitivity
+from eigenveil.privacy.entries import Purpose
 
 
 def noisy_truncated_sum(
@@ -21,6 +22,7 @@ def noisy_truncated_sum(
     mu: float,
     veil: Veil,
     what: str = "truncated sum",
+    purpose: Purpose = Purpose.OTHER,
 ) -> FloatArray:
     """Sum over units of a_i - centre, every entry cut to [-reach, reach], plus Gaussian noise.
 
@@ -42,7 +44,8 @@ def noisy_truncated_sum(
     check_sensitivity(reach)
     size = int(np.prod(population.shape))
     norm = math.sqrt(size) * reach * (1 + 2.0**-50)
-    grant = veil.gaussian(what, mu=mu, sensitivity=veil.relation.distance_between_sums(norm), draws=size)
+    sensitivity = veil.relation.distance_between_sums(norm)
+    grant = veil.gaussian(what, mu=mu, sensitivity=sensitivity, draws=size, purpose=purpose)
     most = float(math.floor(Fraction(reach) / Fraction(2) ** grant.exponent))
     g, good = gradients(population)
     steps = np.clip(np.rint(np.ldexp(g - np.ravel(centre), -grant.exponent)), -most, most)

@@ -13,8 +13,9 @@ from eigenveil._typing import FloatArray, IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.byte_source import ByteSource, system_bytes
 from eigenveil.mechanisms.exact_noise import gaussian_integers, laplace_integers
+from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.gaussian import check_epsilon, check_mu
-from eigenveil.privacy.ledger import Ledger
+from eigenveil.privacy.ledger import SEEDED, Ledger
 from eigenveil.privacy.relation import Relation
 from eigenveil.privacy.uncopied import Uncopied
 
@@ -52,7 +53,7 @@ class Veil:
 
     def __init__(self, ledger: Ledger, *, source: ByteSource | None = None) -> None:
         if source is not None and source is not system_bytes:
-            ledger.mark_not_private("seeded: noise comes from an injected source of bytes")
+            ledger.mark_not_private(SEEDED)
         self.ledger = ledger
         self.source: ByteSource = system_bytes if source is None else source
 
@@ -70,7 +71,15 @@ class Veil:
         return Veil(part, source=self.source)
 
     def gaussian(
-        self, what: str, *, mu: float, sensitivity: float, draws: int, releases: int = 1, note: str = ""
+        self,
+        what: str,
+        *,
+        mu: float,
+        sensitivity: float,
+        draws: int,
+        releases: int = 1,
+        note: str = "",
+        purpose: Purpose = Purpose.OTHER,
     ) -> Grant:
         """Pay for `releases` Gaussian releases, `draws` values in all, mu-GDP together.
 
@@ -89,6 +98,7 @@ class Veil:
             releases=releases,
             draws=draws,
             note=note,
+            purpose=purpose,
         )
         return grant
 
@@ -101,6 +111,7 @@ class Veil:
         delta: float = 0.0,
         draws: int | None = 1,
         note: str = "",
+        purpose: Purpose = Purpose.OTHER,
     ) -> Grant:
         """Pay for one Laplace release of L1 `sensitivity`; noise of scale sensitivity / epsilon.
 
@@ -118,6 +129,7 @@ class Veil:
             scale=grant.scale,
             draws=draws,
             note=note,
+            purpose=purpose,
         )
         return grant
 

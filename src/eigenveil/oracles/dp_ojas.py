@@ -35,7 +35,7 @@ from eigenveil.mechanisms.exact_noise import gaussian_integers
 from eigenveil.mechanisms.sampled_noise import sampled_noise
 from eigenveil.mechanisms.veil import check_sensitivity, grid_exponent
 from eigenveil.oracles.steps import Answer, Rates, rate_at, step
-from eigenveil.privacy import split_mu
+from eigenveil.privacy import Purpose, split_mu
 from eigenveil.privacy.gaussian import check_delta, check_epsilon
 from eigenveil.privacy.poisson import poisson_noise_multiplier
 from eigenveil.schedules import HarmonicSchedule
@@ -177,11 +177,14 @@ class DPOjas:
         population = units.block(w)
         if self.printed is not None:
             return float(population.slots())
-        return max(1.0, noisy_count(population, mu=mu, veil=units.veil, what="DP-Ojas: number of units"))
+        counted = noisy_count(population, mu=mu, veil=units.veil, what="DP-Ojas: number of units")
+        return max(1.0, counted.value)
 
     def _beta(self, units: Units, w: FloatArray, n_hat: float, mu: float) -> float:
         if self.clip is not None:
-            units.veil.ledger.declare("DP-Ojas: clip", note=f"given as public: {self.clip!r}")
+            units.veil.ledger.declare(
+                "DP-Ojas: clip", note=f"given as public: {self.clip!r}", purpose=Purpose.BOUND
+            )
             return float(self.clip)
         return radius_search(
             units.block(w),
@@ -190,7 +193,8 @@ class DPOjas:
             mu=mu,
             veil=units.veil,
             what="DP-Ojas: clip",
-        )
+            purpose=Purpose.BOUND,
+        ).value
 
     def _steps(self, units: Units, n_hat: float, mu: float) -> int:
         if self.steps is not None:
@@ -221,6 +225,7 @@ class DPOjas:
             sensitivity=units.veil.relation.distance_between_sums(beta),
             draws=draws,
             note=f"{T} steps over disjoint parts: each unit is in one",
+            purpose=Purpose.COMPONENTS,
         )
         return grant, (_sum_of(part, beta) for part in units.batches(T))
 
@@ -266,6 +271,7 @@ def _poisson_grant(units: Units, T: int, beta: float) -> Grant:
         delta=delta,
         radius=beta,
         draws=T * units.d,
+        purpose=Purpose.COMPONENTS,
     )
 
 
@@ -273,6 +279,7 @@ def _printed_grant(units: Units, printed: Printed, n: int, beta: float) -> Grant
     reason = "DP-Ojas with the printed noise, which no proof covers at this epsilon"
     units.veil.ledger.mark_not_private(reason)
     scale = printed.multiplier(n) * beta
-    units.veil.ledger.declare("DP-Ojas as printed", note=f"not private; noise {scale:.4g}, {n} steps")
+    note = f"not private; noise {scale:.4g}, {n} steps"
+    units.veil.ledger.declare("DP-Ojas as printed", note=note, purpose=Purpose.COMPONENTS)
     exponent = grid_exponent(scale, sensitivity=beta, size=n * units.d)
     return Grant(units.veil, gaussian_integers, Fraction(scale), exponent, n * units.d)

@@ -1,4 +1,4 @@
-"""What oracles share: what they answer, their learning rates, and Oja's step."""
+"""What oracles share: what they answer, learning rates, Oja's step, a count, and a guess of the next gradient."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from eigenveil._typing import FloatArray
+from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
+from eigenveil.mechanisms import noisy_count
+from eigenveil.mechanisms.veil import check_sensitivity
+from eigenveil.privacy import split_mu
 from eigenveil.units import Units
 
 Rates = Callable[[int], float] | Sequence[float]
 """Learning rates: a function of the step t = 1, 2, ..., or a list that begins with that of step 1."""
+_COUNT_SHARE = 0.02
+_ERROR = 0.05
+"""Errors of a private gradient over its radius: about sqrt(d)/(mu n), near 1/20 where rounds are worth having."""
 
 
 @dataclass(frozen=True)
@@ -51,3 +58,64 @@ def step(units: Units, w: FloatArray, g: FloatArray, eta: float | None) -> Float
     moved = units.inside(g if eta is None else w + eta * g)
     length = float(np.linalg.norm(moved))
     return moved / length if math.isfinite(length) and length > 0 else w
+
+
+@dataclass(frozen=True)
+class Past:
+    """A direction, the private mean gradient there, and how wrong that may be, up to a factor."""
+
+    w: FloatArray
+    g: FloatArray
+    error: float
+
+
+def guess(past: Sequence[Past], w: FloatArray) -> FloatArray:
+    """What the mean gradient at w should be: a combination of the private gradients at earlier directions.
+
+    Gradients are linear in the direction, so c with w = sum c_j w_j gives sum c_j g_j. What the w_j do not
+    reach counts with the size of the gradients, and what the g_j get wrong with their errors; c makes the sum
+    of squares least.
+
+    Examples
+    --------
+    >>> one, two = np.array([1.0, 0.0]), np.array([0.6, 0.8])
+    >>> A = np.array([[3.0, 1.0], [1.0, 2.0]])
+    >>> guess([Past(one, A @ one, 1e-9), Past(two, A @ two, 1e-9)], np.array([0.0, 1.0])).round(6)
+    array([1., 2.])
+    """
+    W = np.stack([one.w for one in past], axis=1)
+    size = max(float(np.linalg.norm(past[-1].g)), 1e-300)
+    penalty = np.diag([_ERROR * one.error / size for one in past])
+    system = np.concatenate([W, penalty])
+    c = np.linalg.lstsq(system, np.concatenate([w, np.zeros(len(past))]), rcond=None)[0]
+    combined: FloatArray = np.stack([one.g for one in past], axis=1) @ c
+    return combined if np.all(np.isfinite(combined)) else np.zeros_like(w)
+
+
+def count_units(units: Units, population: Population, what: str) -> tuple[float, float]:
+    """The number of units, and what is left of mu; it costs nothing where it is public."""
+    share = 0.0 if units.number_is_public else _COUNT_SHARE
+    mu_count, mu_rest = split_mu(units.budget.mu, [share, 1 - share])
+    return noisy_count(population, mu=mu_count, veil=units.veil, what=what).value, mu_rest
+
+
+def check_word(name: str, value: object, known: Sequence[str]) -> None:
+    """Raise unless `value` is one of the known words."""
+    if value not in known:
+        raise InvalidInputError(f"{name} must be {' or '.join(map(repr, known))}, got {value!r}.")
+
+
+def check_range(finder: object, *, words: Sequence[str]) -> None:
+    """Raise unless a range finder is one of these words, or a number above 0."""
+    if isinstance(finder, float | int) and not isinstance(finder, bool):
+        check_sensitivity(finder)
+    elif finder not in words:
+        raise InvalidInputError(
+            f"range_finder must be {', '.join(map(repr, words))} or a number fixed in advance, got {finder!r}."
+        )
+
+
+def check_batch_size(batch_size: object) -> None:
+    """Raise unless it is None, or a whole number of at least 1."""
+    if batch_size is not None and not (isinstance(batch_size, int) and batch_size >= 1):
+        raise InvalidInputError(f"batch_size must be a whole number of at least 1, got {batch_size!r}.")

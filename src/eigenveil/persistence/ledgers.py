@@ -7,7 +7,7 @@ from typing import Any
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.persistence.strict_json import DamagedFileError
-from eigenveil.privacy import Ledger
+from eigenveil.privacy import Ledger, Purpose
 
 _NUMBER, _MAYBE = (int, float), (int, float, type(None))
 _ENTRY: dict[str, tuple[type, ...]] = {
@@ -21,6 +21,7 @@ _ENTRY: dict[str, tuple[type, ...]] = {
     "releases": (int,),
     "draws": (int, type(None)),
     "note": (str,),
+    "purpose": (str,),
 }
 _LEDGER: dict[str, tuple[type, ...]] = {
     "schema": (int,),
@@ -77,6 +78,10 @@ def _check_node(node: Any) -> None:
                 _check_node(child)
     else:
         _check_fields(node, _ENTRY)
+        if node["purpose"] not in list(Purpose):
+            raise DamagedFileError(
+                f"the ledger of the model has an entry for {node['purpose']!r}, which is unknown."
+            )
 
 
 def _check_fields(plain: Any, kinds: dict[str, tuple[type, ...]]) -> None:

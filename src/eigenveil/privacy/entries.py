@@ -5,11 +5,54 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Literal, Protocol, get_args
 
 from eigenveil.errors import InvalidInputError
 
 Kind = Literal["gaussian", "approximate", "declared"]
+
+
+class Purpose(StrEnum):
+    """What an entry is for: one word for reports, progress and warnings, where `Entry.what` is for people."""
+
+    COUNT = "count"
+    """The number of units."""
+
+    MEAN = "mean"
+    """The mean of the rows."""
+
+    SCALE = "scale"
+    """The scales of columns."""
+
+    BOUND = "bound"
+    """How long units are, so that they can be clipped."""
+
+    COMPONENTS = "components"
+    """Searches and sums that directions are made of."""
+
+    VARIANCES = "variances"
+    """Variances along directions that are already released."""
+
+    SCORES = "scores"
+    """Histograms of scores."""
+
+    TEST = "test"
+    """A test that must pass before something is released."""
+
+    MODEL = "model"
+    """A model that is public here, and was paid for elsewhere."""
+
+    BATCHES = "batches"
+    """Finished batches of a stream, folded into one line."""
+
+    OTHER = "other"
+    """Anything else."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Purpose:
+        names = ", ".join(repr(purpose.value) for purpose in cls)
+        raise InvalidInputError(f"the purpose of an entry is one of {names}, got {value!r}.")
 
 
 @dataclass(frozen=True)
@@ -62,6 +105,8 @@ class Entry:
         How many noise values they draw in all; None where that number is itself secret.
     note : str
         Anything a checker should know.
+    purpose : Purpose
+        What it is for.
     """
 
     what: str
@@ -74,8 +119,10 @@ class Entry:
     releases: int = 0
     draws: int | None = 0
     note: str = ""
+    purpose: Purpose = Purpose.OTHER
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "purpose", Purpose(self.purpose))  # a word, where it was read from a file
         if self.kind not in get_args(Kind):
             raise InvalidInputError(f"an entry is one of {get_args(Kind)}, got {self.kind!r}.")
         for name in ("mu", "epsilon", "delta"):
@@ -156,13 +203,20 @@ def folded(group: Parallel, name: str) -> list[Entry | Parallel]:
             releases=1,
             draws=all_draws,
             note=note,
+            purpose=Purpose.BATCHES,
         )
         lines.append(gaussian)
     if group.cost.epsilon or group.cost.delta:
         epsilon, delta = group.cost.epsilon, group.cost.delta
         drawn = 0 if lines else all_draws
         rest = Entry(
-            what=what, kind="approximate", epsilon=epsilon, delta=delta, draws=drawn, note="at most, each"
+            what=what,
+            kind="approximate",
+            epsilon=epsilon,
+            delta=delta,
+            draws=drawn,
+            note="at most, each",
+            purpose=Purpose.BATCHES,
         )
         lines.append(rest)
     return lines

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from eigenveil.errors import BudgetExceededError, InvalidInputError, NotDisjointError
 from eigenveil.privacy.budget import Budget, delta_of, epsilon_of
-from eigenveil.privacy.entries import Cost, Entry, Parallel, Partition, folded
+from eigenveil.privacy.entries import Cost, Entry, Parallel, Partition, Purpose, folded
 from eigenveil.privacy.gaussian import check_mu
 from eigenveil.privacy.relation import Relation
 from eigenveil.privacy.uncopied import Uncopied
@@ -23,6 +23,8 @@ _SCHEMA = 1
 _NOBODY = 0
 """No process has this number: the owner of a copy."""
 _ADOPTED = "no other copy of this ledger is charged from here on"
+SEEDED = "seeded: noise comes from an injected source of bytes"
+"""Why a ledger is not private whose noise can be drawn again."""
 _SLACK = 1 + 1e-10
 """Shares of the whole may add up to it but for last bits; `Budget` keeps ten times this in hand."""
 
@@ -95,6 +97,7 @@ class Ledger:
         releases: int = 1,
         draws: int = 1,
         note: str = "",
+        purpose: Purpose = Purpose.OTHER,
     ) -> Entry:
         """Pay for `releases` Gaussian releases of L2 `sensitivity` and noise `scale`, mu-GDP together."""
         check_mu(mu)
@@ -107,6 +110,7 @@ class Ledger:
             releases=releases,
             draws=draws,
             note=note,
+            purpose=purpose,
         )
         return self._append(entry)
 
@@ -121,6 +125,7 @@ class Ledger:
         releases: int = 1,
         draws: int | None = 1,
         note: str = "",
+        purpose: Purpose = Purpose.OTHER,
     ) -> Entry:
         """Pay for a release that is (epsilon, delta)-DP and not Gaussian, from the part set aside."""
         if not (math.isfinite(epsilon) and epsilon >= 0 and 0 <= delta < 1 and epsilon + delta > 0):
@@ -138,12 +143,13 @@ class Ledger:
             releases=releases,
             draws=draws,
             note=note,
+            purpose=purpose,
         )
         return self._append(entry)
 
-    def declare(self, what: str, *, note: str = "") -> Entry:
+    def declare(self, what: str, *, note: str = "", purpose: Purpose = Purpose.OTHER) -> Entry:
         """Write down what the user states to be public, or what the relation makes public."""
-        return self._append(Entry(what=what, kind="declared", note=note))
+        return self._append(Entry(what=what, kind="declared", note=note, purpose=purpose))
 
     def mark_not_private(self, reason: str) -> None:
         """Say, for ever and wherever the ledger is shown, that the guarantee does not hold."""
@@ -246,6 +252,11 @@ class Ledger:
     def reasons(self) -> tuple[str, ...]:
         """Why the guarantee does not hold; empty if it does."""
         return tuple(self._root._not_private)
+
+    @property
+    def seeded(self) -> bool:
+        """Whether noise was drawn from an injected source, so that there is no guarantee to lose."""
+        return SEEDED in self.reasons
 
     @property
     def entries(self) -> tuple[Entry, ...]:

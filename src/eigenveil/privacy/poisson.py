@@ -12,7 +12,7 @@ from typing import Any
 from scipy.optimize import brentq
 
 from eigenveil.errors import InvalidInputError, MissingExtraError
-from eigenveil.privacy.entries import Entry
+from eigenveil.privacy.entries import Entry, Purpose
 from eigenveil.privacy.gaussian import check_delta, check_epsilon
 from eigenveil.privacy.ledger import Ledger
 from eigenveil.privacy.relation import Relation
@@ -100,6 +100,7 @@ def charge_poisson(
     noise_multiplier: float,
     delta: float,
     draws: int,
+    purpose: Purpose = Purpose.OTHER,
 ) -> Entry:
     """Pay for all rounds at once, as (epsilon, delta) from the part set aside."""
     epsilon = poisson_epsilon(
@@ -113,6 +114,7 @@ def charge_poisson(
         releases=rounds,
         draws=draws,
         note=f"Poisson rate {rate!r}, noise multiplier {noise_multiplier!r}, by PLD",
+        purpose=purpose,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from eigenveil.estimators.settings import as_fitted
+from eigenveil.privacy import Purpose
 
 PAPER = (
     "J. Düngler and A. Sanyal. An Iterative Algorithm for Differentially Private k-PCA with Adaptive Noise. "
@@ -59,9 +60,15 @@ def methods_of(model: Any, version: str) -> tuple[str, list[str]]:
 
 
 def _before(model: Any) -> str:
-    words = {entry.what for entry in model.ledger_.entries if entry.kind == "declared"}
-    mean = "A mean declared public" if "mean" in words else "A private mean" if model.mean_.any() else "No mean"
+    declared = {entry.purpose for entry in model.ledger_.entries if entry.kind == "declared"}
+    mean = (
+        "A mean declared public"
+        if Purpose.MEAN in declared
+        else "A private mean"
+        if model.mean_.any()
+        else "No mean"
+    )
     if model.scale_ is None:
         return f"{mean} was taken off the rows."
-    scales = "public scales" if "column scales" in words else "private scales"
+    scales = "public scales" if Purpose.SCALE in declared else "private scales"
     return f"{mean} was taken off the rows, and columns were divided by {scales}."

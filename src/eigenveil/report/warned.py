@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from eigenveil.estimators.settings import as_fitted
-
-_AXES = "the model whose components are the axes"
-"""Declared by a map of scores, and this very model, which the same ledger has paid for."""
+from eigenveil.privacy import Purpose
 
 
 def warnings_of(model: Any, scores: Any = None) -> list[str]:
@@ -26,7 +24,9 @@ def _not_private(model: Any) -> list[str]:
 
 
 def _declared(model: Any) -> list[str]:
-    declared = [entry.what for entry in model.ledger_.entries if entry.kind == "declared" and entry.what != _AXES]
+    # a map of scores declares its model: this one, which the same ledger has paid for
+    entries = [entry for entry in model.ledger_.entries if entry.purpose is not Purpose.MODEL]
+    declared = [entry.what for entry in entries if entry.kind == "declared"]
     if not declared:
         return []
     text = (

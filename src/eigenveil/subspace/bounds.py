@@ -18,8 +18,8 @@ from scipy import special
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import radius_search
-from eigenveil.mechanisms.private_mean import reachable_quantile
-from eigenveil.privacy.budget import split_mu
+from eigenveil.mechanisms.radius import reachable_quantile
+from eigenveil.privacy import Purpose, split_mu
 from eigenveil.subspace.counting import COUNT_SHARE, buy_number
 from eigenveil.subspace.tracking import TINY
 from eigenveil.units import Units
@@ -39,7 +39,7 @@ class Bounds:
     n_hat : float, optional
         The number of units, at least 1; None where nobody asked for it.
     n_noise : float
-        Standard deviation of the noise in `n_hat`.
+        Standard deviation of the noise in `n_hat`, before it was raised to 1.
     mu : float
         What is left of the budget.
     """
@@ -125,28 +125,37 @@ def buy_bounds(units: Units, declared: Declared, *, count: bool = True, by_rows:
     shares = [COUNT_SHARE * paid, RADIUS_SHARE * search]
     mu_count, mu_radius, rest = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1
-    n_hat = buy_number(units, n=declared.n, mu=mu_count).good if count or search else None
+    number = buy_number(units, n=declared.n, mu=mu_count).good if count or search else None
+    n_hat = None if number is None else number.value
     # 2
     if declared.beta is not None:
         radius = declared.radius
-        units.veil.ledger.declare(f"bound on rows, beta = {declared.beta:g}", note="declared by the caller")
+        units.veil.ledger.declare(
+            f"bound on rows, beta = {declared.beta:g}", note="declared by the caller", purpose=Purpose.BOUND
+        )
     else:
         assert n_hat is not None
         radius = matrix_radius(units, declared.quantile, n_hat=n_hat, mu=mu_radius, by_rows=by_rows)
     # 3
-    return Bounds(radius=radius, n_hat=n_hat, n_noise=1 / mu_count if paid else 0.0, mu=rest)
+    return Bounds(radius=radius, n_hat=n_hat, n_noise=0.0 if number is None else number.scale, mu=rest)
 
 
 def matrix_radius(units: Units, quantile: float, *, n_hat: float, mu: float, by_rows: bool) -> float:
     """A radius that holds that share of the ||A_i||_F; `by_rows`: of the ||x||^2, where units are rows."""
     rows = by_rows and units.single_rows
     population = units.vectors() if rows else units.matrices()
-    q = reachable_quantile(quantile, n_hat=n_hat, mu_radius=mu)
+    q = reachable_quantile(quantile, n_hat=n_hat, mu=mu)
     centre = np.zeros(population.shape)
     found = radius_search(
-        population, centre=centre, target=q * n_hat, mu=mu, veil=units.veil, what="bound: radius"
+        population,
+        centre=centre,
+        target=q * n_hat,
+        mu=mu,
+        veil=units.veil,
+        what="bound: radius",
+        purpose=Purpose.BOUND,
     )
-    return found**2 if rows else found
+    return found.value**2 if rows else found.value
 
 
 LONG = 0.9
@@ -165,10 +174,10 @@ def lengths(units: Units, near: float, *, n_hat: float, mu: float) -> tuple[floa
     """
     mu_each = mu / math.sqrt(2)
     population, centre = units.vectors(), np.zeros(units.d)
-    far = reachable_quantile(LONG, n_hat=n_hat, mu_radius=mu_each)
+    far = reachable_quantile(LONG, n_hat=n_hat, mu=mu_each)
 
     def length(quantile: float, edges: FloatArray) -> float:
-        return radius_search(
+        found = radius_search(
             population,
             centre=centre,
             target=quantile * n_hat,
@@ -176,7 +185,9 @@ def lengths(units: Units, near: float, *, n_hat: float, mu: float) -> tuple[floa
             veil=units.veil,
             what=f"length that holds {quantile:.2f} of rows",
             edges=edges,
+            purpose=Purpose.BOUND,
         )
+        return found.value
 
     median = length(0.5, near * 2.0 ** (np.arange(-7.0, 1.0) / 32))
     long = length(far, median * 2.0 ** (np.arange(1.0, 65.0) / 32))

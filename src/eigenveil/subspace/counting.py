@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from eigenveil._typing import FloatArray
 from eigenveil.kernels import to_single
-from eigenveil.mechanisms import noisy_census, noisy_count, private_mean
+from eigenveil.mechanisms import Noisy, noisy_census, noisy_count, private_mean
+from eigenveil.privacy import Purpose
 from eigenveil.units import PrivateUnits, Units
 
 COUNT_SHARE, MEAN_SHARE = 0.01, 0.08
@@ -21,32 +22,34 @@ class Number:
 
     Parameters
     ----------
-    good : float
+    good : Noisy
         Units that add to sums and counts; at least 1.
-    bad : float, optional
+    bad : Noisy, optional
         Units that add nothing, at least 0, where they were counted.
-    noise : float
-        Standard deviation of the noise in each; 0 where the number is public.
     """
 
-    good: float
-    bad: float | None = None
-    noise: float = 0.0
+    good: Noisy
+    bad: Noisy | None = None
 
 
 def buy_number(units: PrivateUnits, *, n: int | None, mu: float, bad_too: bool = False) -> Number:
     """The number of units: declared public, or a noisy count (of bad units as well, if asked for)."""
     if n is not None:
-        units.veil.ledger.declare(f"number of units, n = {n}", note="declared by the caller")
-        return Number(float(n))
+        what = f"number of units, n = {n}"
+        units.veil.ledger.declare(what, note="declared by the caller", purpose=Purpose.COUNT)
+        return Number(Noisy(float(n), 0.0))
     one_column = units.block(np.eye(units.d, 1))  # any population of these units counts them; this one is quick
     if not bad_too:
-        return Number(max(noisy_count(one_column, mu=mu, veil=units.veil), 1.0), noise=1 / mu if mu else 0.0)
+        return Number(_at_least(1.0, noisy_count(one_column, mu=mu, veil=units.veil)))
     census = noisy_census(one_column, mu=mu, veil=units.veil)
-    return Number(max(1.0, census.good), max(0.0, census.bad), noise=1 / mu)
+    return Number(_at_least(1.0, census.good), _at_least(0.0, census.bad))
 
 
 def buy_mean(units: Units, *, n_hat: float, mu: float) -> tuple[FloatArray, Units]:
     """A private mean of the units' rows, in single precision, and the units with it subtracted."""
-    mean = np.asarray(to_single(private_mean(units.vectors(), n_hat=n_hat, mu=mu, veil=units.veil).mean))
+    mean = np.asarray(to_single(private_mean(units.vectors(), n_hat=n_hat, mu=mu, veil=units.veil).value))
     return mean, units.shifted(mean)
+
+
+def _at_least(least: float, found: Noisy) -> Noisy:
+    return replace(found, value=max(least, found.value))

@@ -18,6 +18,7 @@ import numpy as np
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.oracles.steps import Answer
+from eigenveil.privacy import Purpose
 from eigenveil.subspace.diagnostics import PerComponent
 from eigenveil.subspace.release import Release, signed
 from eigenveil.units import Units
@@ -101,7 +102,7 @@ def _inside(units: Units, direction: Any) -> tuple[FloatArray, bool]:
 def by_deflation(units: Units, k: int, oracles: Oracle | Sequence[Oracle], *, algorithm: str) -> Release:
     """The release of a deflation; where the number of units is public, parts are by place."""
     if units.number_is_public:
-        units.veil.ledger.declare("number of units", note="public under replace")
+        units.veil.ledger.declare("number of units", note="public under replace", purpose=Purpose.COUNT)
         units = units.by_position()
     components, reported = deflate(units, k, oracles)
     names = dict.fromkeys(name for one in reported for name in one)

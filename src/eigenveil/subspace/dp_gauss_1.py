@@ -17,7 +17,7 @@ import numpy as np
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import noisy_clipped_sum
-from eigenveil.privacy import Relation
+from eigenveil.privacy import Purpose, Relation
 from eigenveil.subspace.algorithm import Algorithm
 from eigenveil.subspace.bound_options import BoundOptions
 from eigenveil.subspace.bounds import buy_bounds
@@ -137,8 +137,14 @@ def run(units: Units, k: int, options: Gauss1Options) -> Release:
         population = units.matrices()
         centre = np.zeros(population.shape)
         S = noisy_clipped_sum(
-            population, centre=centre, radius=bounds.radius, mu=bounds.mu, veil=units.veil, what=_WHAT
-        )
+            population,
+            centre=centre,
+            radius=bounds.radius,
+            mu=bounds.mu,
+            veil=units.veil,
+            what=_WHAT,
+            purpose=Purpose.COMPONENTS,
+        ).value
     else:
         S = _printed_sum(units, bounds.radius, min(printed_mu, bounds.mu))
     # 3
@@ -165,6 +171,7 @@ def _printed_sum(units: Units, radius: float, mu: float) -> FloatArray:
         sensitivity=units.veil.relation.distance_between_sums(radius),
         draws=d * (d + 1) // 2,
         note="symmetric; full noise off the diagonal, as printed",
+        purpose=Purpose.COMPONENTS,
     )
     total = units.matrices().clipped_sum(np.zeros((d, d)), radius, grant.exponent)
     upper = np.triu_indices(d)

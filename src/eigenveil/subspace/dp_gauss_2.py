@@ -23,7 +23,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import propose_test_release
 from eigenveil.operators import SpikedOperator
-from eigenveil.privacy import Relation
+from eigenveil.privacy import Purpose, Relation
 from eigenveil.subspace.algorithm import Algorithm
 from eigenveil.subspace.bound_options import BoundOptions
 from eigenveil.subspace.bounds import Bounds, Declared, buy_bounds
@@ -197,7 +197,9 @@ def run(units: Units, k: int, options: Gauss2Options) -> Release:
     if options.not_private:
         return _printed(units, k, options.declared)
     if k == units.d:
-        units.veil.ledger.declare("projector on all directions", note="the same for all data")
+        units.veil.ledger.declare(
+            "projector on all directions", note="the same for all data", purpose=Purpose.COMPONENTS
+        )
         return _release(units, np.eye(units.d), ProjectorDiagnostics(bottom=False, radius=None, n_hat=None))
     # 1
     bounds = buy_bounds(units, options.declared)
@@ -233,6 +235,7 @@ def _noisy_projector(units: Units, k: int, bounds: Bounds, *, psd: bool) -> Floa
         value_error=3 * orthogonality_error(d) + (k + 2) * k * 2.0**-51,
         margin_error=2 * rho,
         what=_WHAT,
+        purpose=Purpose.COMPONENTS,
     )
     return None if noisy is None else (noisy + noisy.T) / 2
 
@@ -258,7 +261,8 @@ def _reach(units: Units, R: float, *, psd: bool) -> Reach:
         projected = getattr(units.operator, "removed", None) is not None  # what cancels may come out negative
         if not psd or projected:
             return Reach(gap=2 * m, m=m, c=m)
-        units.veil.ledger.declare("all matrices are positive semidefinite", note="declared by the caller")
+        stated = "all matrices are positive semidefinite"
+        units.veil.ledger.declare(stated, note="declared by the caller", purpose=Purpose.BOUND)
     c = R + _psd_error(units, R)
     return Reach(gap=relation.distance_between_sums(c), m=m, c=c)
 
@@ -307,7 +311,9 @@ def _printed(units: Units, k: int, declared: Declared) -> Release:
     upper = np.triu(total).astype(np.float64)
     values, vectors = np.linalg.eigh(upper + np.triu(upper, 1).T)
     values = np.ldexp(np.append(values[::-1], 0.0), _grid(R))
-    test = veil.laplace("gap, as printed", epsilon=epsilon / 2, sensitivity=1.0, draws=None, note="no proof")
+    test = veil.laplace(
+        "gap, as printed", epsilon=epsilon / 2, sensitivity=1.0, draws=None, note="no proof", purpose=Purpose.TEST
+    )
     g, tries = -1.0, 0
     while g <= 0:
         g = float(test.release(test.nearest([values[k - 1] - values[k]]))[0])
@@ -316,7 +322,14 @@ def _printed(units: Units, k: int, declared: Declared) -> Release:
     spread = max(abs(g - 2 * (1 + log / epsilon)), 1e-9 * R)
     scale = R * (1 + math.sqrt(2 * log) / epsilon) / spread
     mu = units.budget.mu
-    grant = veil.gaussian("V_k, as printed", mu=mu, sensitivity=scale * mu, draws=d * k, note="no proof")
+    grant = veil.gaussian(
+        "V_k, as printed",
+        mu=mu,
+        sensitivity=scale * mu,
+        draws=d * k,
+        note="no proof",
+        purpose=Purpose.COMPONENTS,
+    )
     noisy = grant.release(grant.nearest(vectors[:, ::-1][:, :k]))
     basis = np.linalg.svd(noisy, full_matrices=False)[0].T
     diagnostics = PrintedProjectorDiagnostics(bottom=False, radius=R, n_hat=None, gap_draws=tries)

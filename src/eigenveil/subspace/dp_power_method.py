@@ -21,7 +21,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import symmetric_part
 from eigenveil.mechanisms import noisy_clipped_sum
-from eigenveil.privacy import Relation
+from eigenveil.privacy import Purpose, Relation
 from eigenveil.subspace.algorithm import Algorithm, check_whole
 from eigenveil.subspace.bound_options import BoundOptions
 from eigenveil.subspace.bounds import Bounds, buy_bounds
@@ -221,9 +221,13 @@ def run(units: Units, k: int, options: PowerOptions) -> Release:
     columns = min(k + options.oversampling, units.d)
     start = options.start
     Y = units.random_start(columns) if start is None else _orthonormal(start, units.d, columns)
-    for what in ("alpha", "spectrum", "start"):
+    for what, purpose in (
+        ("alpha", Purpose.BOUND),
+        ("spectrum", Purpose.COMPONENTS),
+        ("start", Purpose.COMPONENTS),
+    ):
         if getattr(options, what) is not None:
-            units.veil.ledger.declare(what, note="declared by the caller")
+            units.veil.ledger.declare(what, note="declared by the caller", purpose=purpose)
     bounds = buy_bounds(units, options.declared, count=options.eigenvalues, by_rows=True)
     X, printed = Y, options.printed_product
     radii: list[float] = []
@@ -241,7 +245,8 @@ def run(units: Units, k: int, options: PowerOptions) -> Release:
             mu=bounds.mu / math.sqrt(rounds),
             veil=units.veil,
             what=f"power round {index + 1}",
-        )
+            purpose=Purpose.COMPONENTS,
+        ).value
     # 6
     vectors = np.linalg.svd(Y, full_matrices=False)[0]
     return Release(

@@ -10,8 +10,10 @@ from typing import Any, Literal, Unpack, cast
 from eigenveil.engines import RangePlan
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.gradients import need_fixed_places
-from eigenveil.oracles.modified_dp_pca import MOST_ROUNDS, MeanEstimator, ModifiedDPPCA, RangeFinder
+from eigenveil.oracles.literal_dp_pca import LiteralDPPCA
+from eigenveil.oracles.modified_dp_pca import MeanEstimator, RangeFinder, modified_dp_pca
 from eigenveil.oracles.steps import Rates
+from eigenveil.oracles.tracked_dp_pca import MOST_ROUNDS, TrackedDPPCA
 from eigenveil.privacy import Relation
 from eigenveil.subspace.algorithm import Algorithm, Options
 from eigenveil.subspace.deflation import by_deflation
@@ -40,12 +42,11 @@ class KDPPCAOptions(Options):
         _ = self.oracle  # which checks them
 
     @property
-    def oracle(self) -> ModifiedDPPCA:
+    def oracle(self) -> LiteralDPPCA | TrackedDPPCA:
         """The oracle for one component."""
-        own = cast("RangeFinder", "privrange" if self.mean_estimator == "privmean" else "tracked")
-        return ModifiedDPPCA(
+        return modified_dp_pca(
             mean_estimator=self.mean_estimator,
-            range_finder=own if self.range_finder is None else self.range_finder,
+            range_finder=self.range_finder,
             batch_size=self.batch_size,
             tau=self.tau,
             K=self.K,
@@ -60,7 +61,7 @@ class KDPPCAOptions(Options):
 
     def most_passes(self, d: int, k: int, relation: Relation) -> int | None:  # noqa: ARG002
         """Places, if there are any; per component a count, and three passes per batch."""
-        known = not self.oracle.literal and self.batch_size is None
+        known = isinstance(self.oracle, TrackedDPPCA) and self.batch_size is None
         return (relation is Relation.REPLACE) + k * (1 + 3 * MOST_ROUNDS) if known else None
 
 
@@ -83,7 +84,8 @@ def k_dp_pca(
 ) -> Release:
     """Find k private directions; noise shrinks with the spread of the units' gradients.
 
-    The steps are those of `subspace.deflation` over `oracles.modified_dp_pca`, n/k units per component.
+    The steps are those of `subspace.deflation` over `oracles.tracked_dp_pca`, or over `oracles.literal_dp_pca`,
+    n/k units per component.
 
     Parameters
     ----------
@@ -112,11 +114,11 @@ def k_dp_pca(
 
     Formal guarantees
     -----------------
-    (epsilon, delta)-DP: a unit is in one part, and there in one batch. See `ModifiedDPPCA`.
+    (epsilon, delta)-DP: a unit is in one part, and there in one batch. See `TrackedDPPCA` and `LiteralDPPCA`.
 
     Deviations from the paper
     -------------------------
-    Those of `ModifiedDPPCA`, and of `black_box_pca` under add-remove.
+    Those of the two oracles, and of `black_box_pca` under add-remove.
 
     References
     ----------
@@ -146,7 +148,7 @@ def k_dp_pca(
 def run(units: Units, k: int, options: KDPPCAOptions) -> Release:
     """Deflation over the oracle that the options ask for."""
     oracle = options.oracle
-    if oracle.literal:
+    if isinstance(oracle, LiteralDPPCA):
         need_fixed_places(units.veil, "literal k-DP-PCA", fixed_places=units.operator.fixed_places)
         oracle = replace(oracle, batch_size=options.batch_size or _printed_batch(units))
     oracles = [replace(oracle, learning_rates=rates) for rates in per_component(options.learning_rates, k)]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from eigenveil.errors import PrivacyWarning
+from eigenveil.mechanisms import Noisy
 from eigenveil.subspace.variances import Variances
 
 FEW = 0.1
@@ -64,15 +65,16 @@ def too_few_units(n_hat: float, count_noise: float) -> list[ReleaseWarning]:
     return [ReleaseWarning(code=Code.TOO_FEW_UNITS, text=text, numbers={"n_hat": n_hat, "enough": need})]
 
 
-def bad_units(good: float, bad: float | None, noise: float) -> list[ReleaseWarning]:
-    """Many units have no row of finite numbers, more than noise of this standard deviation could have made up."""
-    if bad is None or not bad - 3 * noise > MANY_BAD * (good + bad):
+def bad_units(good: float, bad: Noisy | None) -> list[ReleaseWarning]:
+    """Many units have no row of finite numbers, more than noise in their count could have made up."""
+    if bad is None or not bad.value - 3 * bad.scale > MANY_BAD * (good + bad.value):
         return []
     text = (
-        f"by a noisy count, {bad:.0f} units beside {good:.0f} good ones hold no row of finite numbers, and add "
-        "nothing. Fill in missing values by a rule that does not look at the data, or leave such columns out."
+        f"by a noisy count, {bad.value:.0f} units beside {good:.0f} good ones hold no row of finite numbers, and "
+        "add nothing. Fill in missing values by a rule that does not look at the data, or leave such columns out."
     )
-    return [ReleaseWarning(code=Code.BAD_UNITS, text=text, numbers={"good": good, "bad": bad, "noise": noise})]
+    numbers = {"good": good, "bad": bad.value, "noise": bad.scale}
+    return [ReleaseWarning(code=Code.BAD_UNITS, text=text, numbers=numbers)]
 
 
 def no_eigengap() -> list[ReleaseWarning]:

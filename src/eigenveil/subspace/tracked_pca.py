@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.privacy import split_mu
+from eigenveil.privacy import Purpose, split_mu
 from eigenveil.subspace.algorithm import Algorithm, Options
 from eigenveil.subspace.bounds import Declared
 from eigenveil.subspace.counting import COUNT_SHARE, MEAN_SHARE, buy_mean, buy_number
@@ -162,7 +162,7 @@ def run(units: Units, k: int, options: TrackedOptions) -> Release:
     mu_count, mu_mean, mu_variances, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1
     number = buy_number(units, n=options.n, mu=mu_count, bad_too=True)
-    n_hat, mean = number.good, None
+    n_hat, mean = number.good.value, None
     if options.center:
         mean, units = buy_mean(units, n_hat=n_hat, mu=mu_mean)
     steps = Run(units, k, n_hat, mu)
@@ -175,11 +175,13 @@ def run(units: Units, k: int, options: TrackedOptions) -> Release:
         order = np.argsort(-bought.explained, kind="stable")
         eigenvalues, variances = bought.explained[order], bought.in_order(order)
     else:
-        units.veil.ledger.declare(f"spectrum, {spectrum.size} eigenvalues", note="declared by the caller")
+        units.veil.ledger.declare(
+            f"spectrum, {spectrum.size} eigenvalues", note="declared by the caller", purpose=Purpose.VARIANCES
+        )
         order = np.arange(k)
         eigenvalues, variances = spectrum[:k].copy(), None
     found = too_few_units(n_hat, steps.count_noise(steps.first_share) * n_hat)
-    found += bad_units(n_hat, number.bad, number.noise)
+    found += bad_units(n_hat, number.bad)
     if variances is not None:
         found += [*lost_in_noise(variances), *clipped_variances(variances)]
     return Release(
@@ -191,7 +193,7 @@ def run(units: Units, k: int, options: TrackedOptions) -> Release:
         ledger=units.veil.ledger,
         diagnostics=TrackedDiagnostics(
             n_hat=n_hat,
-            bad_units=number.bad,
+            bad_units=None if number.bad is None else number.bad.value,
             pilot=steps.pilot,
             rounds=tuple(steps.rounds),
             clip=None if steps.sigma is None else steps.sigma.quantile,

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from eigenveil._typing import FloatArray
-from eigenveil.mechanisms import noisy_clipped_sum, tracked_mean
-from eigenveil.mechanisms.private_mean import reachable_quantile
-from eigenveil.mechanisms.radius import QUERIES
-from eigenveil.privacy import split_mu
+from eigenveil.mechanisms import AtQuantile, Given, clipped_mean
+from eigenveil.mechanisms.clipped_mean import mean_noise
+from eigenveil.mechanisms.radius import count_noise, reachable_quantile
+from eigenveil.privacy import Purpose, split_mu
 from eigenveil.subspace.bounds import gaussian_spread, lengths, matrix_radius
 from eigenveil.subspace.diagnostics import Round
 from eigenveil.subspace.prices import bias_of_block, lag, noise_of_block, noise_of_matrix, slowness, whole_spectrum
@@ -92,7 +92,7 @@ class Run:
 
     def count_noise(self, share: float) -> float:
         """Noise of the counts in a round's radius search, over the number of units."""
-        return math.sqrt(QUERIES / (RADIUS_SHARE * share)) / self.mu / self.n_hat
+        return count_noise(self.mu * math.sqrt(RADIUS_SHARE * share)) / self.n_hat
 
     def quiet_rounds(self) -> int:
         """How many pilot rounds there are units for: the counts of the first must not be lost in noise."""
@@ -171,7 +171,7 @@ class Run:
         mu = self.mu * math.sqrt(LOOK_SHARE)
         self.trace = matrix_radius(self.units, QUANTILE, n_hat=self.n_hat, mu=mu, by_rows=True)
         self.left -= LOOK_SHARE
-        return self.units.veil.relation.distance_between_sums(self.trace) / self.n_hat / self.mu
+        return mean_noise(self.trace, mu=self.mu, n_hat=self.n_hat, relation=self.units.veil.relation)
 
     def skewed(self, state: State) -> bool:
         """Whether rows are such that clipping bends directions: lengths vary widely, and clipped rows lean.
@@ -188,12 +188,19 @@ class Run:
         if 2 * spread < max(WIDE * gaussian, LEAST_WIDE):
             return False
         rows, centre = self.units.vectors(), np.zeros(self.units.d)
-        total = noisy_clipped_sum(
-            rows, centre=centre, radius=median, mu=mu_lean, veil=self.units.veil, what="mean of clipped rows"
+        mean = clipped_mean(
+            rows,
+            centre=centre,
+            n_hat=self.n_hat,
+            radius=Given(median),
+            mu=mu_lean,
+            veil=self.units.veil,
+            what_sum="mean of clipped rows",
+            purpose=Purpose.BOUND,
         )
         self.left -= LEAN_SHARE
-        noise = (self.units.veil.relation.distance_between_sums(1.0) / mu_lean / self.n_hat) ** 2
-        lean = float(np.sum((total / median / self.n_hat) ** 2)) - self.units.d * noise - 1 / self.n_hat
+        noise = (mean.noise / mean.radius) ** 2
+        lean = mean.offset**2 - 1 / self.n_hat
         return lean > CHANCE * (math.sqrt(2 * self.units.d) * noise + 0.5 / self.n_hat)
 
     def may_be_plenty(self, limit: float) -> bool:
@@ -257,7 +264,7 @@ class Run:
         """The quantile, or a more central one that noise in the counts of a radius search cannot hide."""
         mu = self.mu * math.sqrt(share * RADIUS_SHARE)
         outer = max(quantile, 1 - quantile)
-        central = reachable_quantile(outer, n_hat=self.n_hat, mu_radius=mu)
+        central = reachable_quantile(outer, n_hat=self.n_hat, mu=mu)
         if central == outer:
             return quantile
         return central if quantile > QUANTILE else 1 - central
@@ -268,19 +275,18 @@ class Run:
         self.first_share = self.first_share or share
         mu_radius, mu_sum = split_mu(self.mu * math.sqrt(share), [RADIUS_SHARE, 1 - RADIUS_SHARE])
         population = self.units.matrices()
-        release = tracked_mean(
+        mean = clipped_mean(
             population,
             centre=np.zeros(population.shape),
             n_hat=self.n_hat,
-            mu_radius=mu_radius,
-            mu_sum=mu_sum,
+            radius=AtQuantile(mu=mu_radius, quantile=quantile),
+            mu=mu_sum,
             veil=self.units.veil,
-            quantile=quantile,
             what="Sigma",
+            purpose=Purpose.COMPONENTS,
         )
         self.left -= share
-        noise = self.units.veil.relation.distance_between_sums(release.radius) / mu_sum / self.n_hat
-        return Sigma(release.mean, noise, share, release.radius, quantile)
+        return Sigma(mean.value, mean.noise, share, mean.radius, mean.kept)
 
     def noise_with(self, share: float) -> float:
         """About the noise of a round with this share: that of the one before, once the centre has caught up."""

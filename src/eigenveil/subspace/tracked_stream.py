@@ -28,8 +28,8 @@ from eigenveil.engines import LocalEngine
 from eigenveil.engines.plans import StreamBatches
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil, noisy_count
-from eigenveil.mechanisms.radius import QUERIES
-from eigenveil.privacy import Budget, Ledger, Relation, split_mu
+from eigenveil.mechanisms.radius import count_noise
+from eigenveil.privacy import Budget, Ledger, Purpose, Relation, split_mu
 from eigenveil.privacy.uncopied import Uncopied
 from eigenveil.sources import Source, memory, open_source
 from eigenveil.sources.identities import identities
@@ -334,9 +334,17 @@ class TrackedStream(Uncopied):
 
     def _declare(self) -> None:
         declare = self.ledger.declare
-        declare("number of arrivals", note="public: neighbours have the same slots, one of them empty")
+        declare(
+            "number of arrivals",
+            note="public: neighbours have the same slots, one of them empty",
+            purpose=Purpose.COUNT,
+        )
         if self._options["ids_never_return"]:
-            declare("the rows of one person never lie in two batches", note="declared by the caller")
+            declare(
+                "the rows of one person never lie in two batches",
+                note="declared by the caller",
+                purpose=Purpose.BATCHES,
+            )
 
     def _followed(self) -> int:
         assert self._schema is not None
@@ -426,8 +434,8 @@ class TrackedStream(Uncopied):
         mu_count, mu = split_mu(self.budget.mu, [COUNT_SHARE, 1 - COUNT_SHARE])
         # 2
         counted = noisy_count(units.vectors(), mu=mu_count, veil=units.veil, what="batch: slots not empty")
-        n_hat = min(max(counted, 1.0), float(slots))
-        self._warn_if_many_bad(slots - counted - 3 / mu_count, slots)
+        n_hat = min(max(counted.value, 1.0), float(slots))
+        self._warn_if_many_bad(slots - counted.value - 3 * counted.scale, slots)
         state = before.state or nothing_known(units.random_start(m))
         if n_hat < min(slots / 10, 3 * _count_noise(mu)):
             return dataclasses.replace(before, state=state, last={**before.last, "n_hat": n_hat})
@@ -453,7 +461,13 @@ class TrackedStream(Uncopied):
         """A batch that was to be charged when the process ended: take it as charged in full."""
         part, mu = self._rounds.part(), self.budget.mu
         part.charge_gaussian(
-            "batch: charged, not released", mu=mu, sensitivity=1.0, scale=1 / mu, draws=0, note="dropped on resume"
+            "batch: charged, not released",
+            mu=mu,
+            sensitivity=1.0,
+            scale=1 / mu,
+            draws=0,
+            note="dropped on resume",
+            purpose=Purpose.BATCHES,
         )
         self._rounds.finish()
 
@@ -603,7 +617,7 @@ def default_batch_size(d: int, m: int, *, mu: float) -> int:
 
 def _count_noise(mu: float) -> float:
     """Noise of the counts in a round's radius search."""
-    return math.sqrt(QUERIES / RADIUS_SHARE) / mu
+    return count_noise(mu * math.sqrt(RADIUS_SHARE))
 
 
 def _check_options(

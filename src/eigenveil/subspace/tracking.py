@@ -25,8 +25,8 @@ import numpy as np
 from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
 from eigenveil.kernels import to_single
-from eigenveil.mechanisms import noisy_clipped_sum, radius_search
-from eigenveil.privacy.budget import split_mu
+from eigenveil.mechanisms import Given, clipped_mean, radius_search
+from eigenveil.privacy import Purpose, split_mu
 from eigenveil.units import Units
 
 RADIUS_SHARE = 0.06
@@ -148,7 +148,7 @@ def ask(
     -----------------
     Both relations. One or two radius searches and one clipped sum, on tensors that depend on the unit and on
     public numbers: mu-GDP by composition, with the sensitivities proven in `radius_search` and
-    `noisy_clipped_sum`.
+    `clipped_mean`.
     """
     offers = [weights] if weights.inside == 1.0 else [weights, _undamped(weights)]
     mu_radius, mu_sum = split_mu(mu, [RADIUS_SHARE, 1 - RADIUS_SHARE])
@@ -163,19 +163,25 @@ def ask(
             mu=mu_radius / math.sqrt(len(offers)),
             veil=units.veil,
             what=f"{what}: radius",
+            purpose=Purpose.COMPONENTS,
         )
-        error = radius * math.sqrt(offer.cost_inside / offer.inside**2 + offer.cost_outside)
+        error = radius.value * math.sqrt(offer.cost_inside / offer.inside**2 + offer.cost_outside)
         found.append((error, offer, population, centre, radius))
     _, chosen, population, centre, radius = min(found, key=lambda one: one[0])
     # 2
-    total = noisy_clipped_sum(
-        population, centre=centre, radius=radius, mu=mu_sum, veil=units.veil, what=f"{what}: sum"
+    rule = Given(radius.value, kept=quantile)
+    mean = clipped_mean(
+        population,
+        centre=centre,
+        n_hat=n_hat,
+        radius=rule,
+        mu=mu_sum,
+        veil=units.veil,
+        what=what,
+        purpose=Purpose.COMPONENTS,
     )
-    residual = total / n_hat
-    noise = units.veil.relation.distance_between_sums(radius) / mu_sum / n_hat
-    G = _damped((centre + residual) / chosen.columns, state.W, 1 / chosen.inside)
-    signal = max(0.0, float(np.sum(residual**2)) - residual.size * noise**2)
-    return Answer(G, chosen, noise, radius, math.sqrt(signal) / radius)
+    G = _damped(mean.value / chosen.columns, state.W, 1 / chosen.inside)
+    return Answer(G, chosen, mean.noise, mean.radius, mean.offset)
 
 
 def learn(state: State, answer: Answer, *, k: int, trust: bool) -> State:

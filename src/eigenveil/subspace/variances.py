@@ -2,18 +2,17 @@
 
 BuyVariances({A_i}, u_1..u_k, guess, n_hat, mu):
   a_i = (u_1^T A_i u_1, ..., u_k^T A_i u_k),  r_i = trace(A_i) - sum of a_i
-  1  explained <- ClippedMean({a_i}, centre guess)
+  1  explained <- ClippedMean({a_i}, centre guess, FarOut)
   2  share above <- noisy count of ||a_i - guess|| <= R, over n_hat, taken from 1
   3  middle of the r_i: a radius search around 0 at the median
-     rest <- ClippedMean({r_i}, centre middle)
+     rest <- ClippedMean({r_i}, centre middle, FarOut)
   4  total <- sum of explained + rest
 
-ClippedMean({a_i}, C):
+FarOut({a_i}, C):
   1  R <- noisy search, over 32 edges around a public scale, for the highest quantile q <= .99 that noise lets it
      see
   2  R <- R log(p)/log(1 - q), p = 1.5 sqrt(k) sensitivity/(R mu n_hat), at which the bias of clipping is about
      half of the noise: what is out of sight is taken to fall off exponentially   # 1 to 4 times
-  3  return C + (sum_i clip_R(a_i - C) + noise) / n_hat
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
-from eigenveil.mechanisms import noisy_clipped_sum, radius_search
-from eigenveil.mechanisms.private_mean import reachable_quantile
-from eigenveil.mechanisms.radius import EDGES, QUERIES
+from eigenveil.mechanisms import Noisy, NoisyMean, clipped_mean, noisy_count_within, radius_search
+from eigenveil.mechanisms.clipped_mean import Found
+from eigenveil.mechanisms.radius import EDGES, reachable_quantile
 from eigenveil.mechanisms.veil import Veil
-from eigenveil.privacy.budget import split_mu
+from eigenveil.privacy import Purpose, split_mu
 from eigenveil.units import Units
 
 SHARES = {"radius": 0.15, "sum": 0.6, "above": 0.02, "middle": 0.08, "rest radius": 0.06, "rest sum": 0.09}
@@ -61,10 +60,9 @@ class Variances:
         The trace, at least the sum of `explained`.
     noise, total_noise : float
         Standard deviation of the noise in an entry of `explained`, and in `total`.
-    share_above : float
-        A noisy share of the units that were shortened, in [0, 1]: about how much the estimates may be too low.
-    share_noise : float
-        Standard deviation of the noise in it.
+    share_above, share_noise : float
+        A noisy share of the units that were clipped, in [0, 1]: about how much the estimates may be too low. And
+        the standard deviation of its noise, before it was cut to [0, 1].
     centre, radius : array of shape (k,), float
         Units were shortened to this distance from there.
     seen, quantile : float
@@ -166,102 +164,92 @@ def buy_variances(
     own = units.variances(components.T, entries=slice(k))
     scale = float(np.linalg.norm(centre))
     # 1
-    explained = _clipped_mean(
+    explained = clipped_mean(
         own,
         centre=centre,
-        edges=_edges(scale * LOWEST, scale * HIGHEST_EDGE),
         n_hat=n_hat,
-        mu_radius=mus["radius"],
-        mu_sum=mus["sum"],
+        radius=FarOut(mu=mus["radius"], edges=_edges(scale * LOWEST, scale * HIGHEST_EDGE)),
+        mu=mus["sum"],
         veil=units.veil,
         what="variances",
+        purpose=Purpose.VARIANCES,
     )
     # 2
     above = _share_above(own, centre, explained.radius, n_hat=n_hat, mu=mus["above"], veil=units.veil)
     # 3
-    rest = _Mean(np.zeros(1), 0.0, np.full(1, math.nan))
+    middle, rest = math.nan, _NO_REST
     if k < units.d:
         widest = float(centre.max()) * (units.d - k)
         others = units.variances(components.T, entries=slice(k, None))
-        rest = _rest(others, widest, float(centre.max()), n_hat=n_hat, mus=mus, veil=units.veil)
+        middle, rest = _rest(others, widest, float(centre.max()), n_hat=n_hat, mus=mus, veil=units.veil)
     # 4
-    along = np.maximum(explained.mean, 0.0)
+    along = np.maximum(explained.value, 0.0)
     return Variances(
         explained=along,
-        total=float(along.sum()) + max(float(rest.mean[0]), 0.0),
+        total=float(along.sum()) + max(float(rest.value[0]), 0.0),
         noise=explained.noise,
         total_noise=math.hypot(math.sqrt(k) * explained.noise, rest.noise),
-        share_above=above,
-        share_noise=1 / mus["above"] / n_hat,
-        centre=np.asarray(explained.centre, dtype=np.float64),
+        share_above=above.value,
+        share_noise=above.scale,
+        centre=np.asarray(centre, dtype=np.float64),
         radius=explained.radius,
         seen=explained.seen,
-        quantile=explained.quantile,
-        rest_centre=float(rest.centre[0]),
+        quantile=explained.kept,
+        rest_centre=middle,
         rest_radius=rest.radius,
         rest_seen=rest.seen,
-        rest_quantile=rest.quantile,
+        rest_quantile=rest.kept,
         n_hat=n_hat,
         rows=units.single_rows,
     )
 
 
-@dataclass(frozen=True)
-class _Mean:
-    """A clipped noisy mean, the standard deviation of its noise, and how it was clipped: all public."""
-
-    mean: FloatArray
-    noise: float
-    centre: FloatArray
-    radius: float = math.nan
-    seen: float = math.nan
-    quantile: float = math.nan
+_NO_REST = NoisyMean(np.zeros(1), 0.0, radius=math.nan, kept=math.nan, seen=math.nan, offset=math.nan)
 
 
-def _clipped_mean(
-    population: Population,
-    *,
-    centre: FloatArray,
-    edges: FloatArray,
-    n_hat: float,
-    mu_radius: float,
-    mu_sum: float,
-    veil: Veil,
-    what: str,
-) -> _Mean:
-    """The mean of the units' vectors around a public centre, clipped far out."""
-    # 1
-    quieter = math.sqrt(QUERIES / math.log2(edges.size))  # than in a search over all of the grid
-    q = reachable_quantile(HIGHEST, n_hat=n_hat, mu_radius=mu_radius * quieter)
-    found = radius_search(
-        population,
-        centre=centre,
-        target=q * n_hat,
-        mu=mu_radius,
-        veil=veil,
-        what=f"{what}: radius",
-        edges=edges,
-    )
-    # 2
-    noise_per_radius = veil.relation.distance_between_sums(1.0) / (mu_sum * n_hat)
-    wanted = found * _beyond(q, TAIL * math.sqrt(centre.size) * noise_per_radius)
-    radius = min(wanted, float(edges[-1]))
-    # 3
-    total = noisy_clipped_sum(population, centre=centre, radius=radius, mu=mu_sum, veil=veil, what=f"{what}: sum")
-    return _Mean(
-        centre + total / n_hat,
-        radius * noise_per_radius,
-        centre,
-        radius=radius,
-        seen=found * math.sqrt(edges[0] / edges[1]),  # between that edge and the one below
-        quantile=q,
-    )
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FarOut:
+    """A radius beyond the highest quantile that noise lets a search see, where clipping biases little."""
+
+    mu: float
+    edges: FloatArray
+
+    def find(
+        self,
+        population: Population,
+        *,
+        centre: FloatArray,
+        n_hat: float,
+        noise: float,
+        veil: Veil,
+        what: str,
+        purpose: Purpose,
+    ) -> Found:
+        """One noisy search, and arithmetic on what it found."""
+        # 1
+        q = reachable_quantile(HIGHEST, n_hat=n_hat, mu=self.mu, edges=self.edges)
+        found = radius_search(
+            population,
+            centre=centre,
+            target=q * n_hat,
+            mu=self.mu,
+            veil=veil,
+            what=f"{what}: radius",
+            edges=self.edges,
+            purpose=purpose,
+        ).value
+        # 2
+        wanted = found * _beyond(q, TAIL * math.sqrt(centre.size) * noise)
+        return Found(min(wanted, float(self.edges[-1])), kept=q, seen=_within(found, self.edges))
 
 
 def _rest(
     population: Population, widest: float, largest: float, *, n_hat: float, mus: dict[str, float], veil: Veil
-) -> _Mean:
-    """The mean of what the components leave: at most about `widest`; far below `largest` it needs no centre."""
+) -> tuple[float, NoisyMean]:
+    """The middle and the mean of what the components leave: at most about `widest`.
+
+    Far below `largest` it needs no centre.
+    """
     edges = _edges(largest / 16, widest)
     found = radius_search(
         population,
@@ -271,27 +259,42 @@ def _rest(
         veil=veil,
         what="variances, rest: middle",
         edges=edges,
-    )
-    middle = found * math.sqrt(edges[0] / edges[1])  # between that edge and the one below
-    return _clipped_mean(
+        purpose=Purpose.VARIANCES,
+    ).value
+    middle = _within(found, edges)
+    centre = to_single(np.array([middle]))
+    mean = clipped_mean(
         population,
-        centre=to_single(np.array([middle])),
-        edges=_edges(middle * LOWEST, middle * HIGHEST_REST),
+        centre=centre,
         n_hat=n_hat,
-        mu_radius=mus["rest radius"],
-        mu_sum=mus["rest sum"],
+        radius=FarOut(mu=mus["rest radius"], edges=_edges(middle * LOWEST, middle * HIGHEST_REST)),
+        mu=mus["rest sum"],
         veil=veil,
         what="variances, rest",
+        purpose=Purpose.VARIANCES,
     )
+    return float(centre[0]), mean
+
+
+def _within(found: float, edges: FloatArray) -> float:
+    """Between the edge that was found and the one below."""
+    return float(found * math.sqrt(edges[0] / edges[1]))
 
 
 def _share_above(
     population: Population, centre: FloatArray, radius: float, *, n_hat: float, mu: float, veil: Veil
-) -> float:
-    """A noisy share of the units that lie outside of the radius."""
-    grant = veil.gaussian("variances: share above", mu=mu, sensitivity=1.0, draws=1)
-    within = grant.release(grant.on_grid(population.counts_within(centre, np.array([radius]))))
-    return float(np.clip(1 - within[0] / n_hat, 0.0, 1.0))
+) -> Noisy:
+    """A noisy share of the units that lie outside of the radius, cut to [0, 1] after the noise."""
+    within = noisy_count_within(
+        population,
+        centre=centre,
+        radius=radius,
+        mu=mu,
+        veil=veil,
+        what="variances: share above",
+        purpose=Purpose.VARIANCES,
+    )
+    return Noisy(float(np.clip(1 - within.value / n_hat, 0.0, 1.0)), within.scale / n_hat)
 
 
 def _shares(mu: float, *, rest: bool) -> dict[str, float]:
