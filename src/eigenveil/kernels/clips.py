@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,16 +33,16 @@ class Clip:
 
 
 class Surveyor(Protocol):
-    """Goes over chunks of units once; keeps one clipped sum per clip, and tells the norms of each chunk."""
+    """Goes over chunks of units once; keeps one clipped sum per clip, and tells the norms of each chunk.
 
-    def fork(self) -> Self:
-        """A surveyor of the same things with empty sums, for another thread."""
+    It can be pickled, with what it has summed and without its work space.
+    """
 
     def add(self, chunk: Any, skip: BoolArray | None) -> FloatArray:
         """Take in a chunk; returns its units' norms, infinite where a unit is bad or skipped."""
 
     def merge(self, other: Self) -> None:
-        """Take over what a fork has summed."""
+        """Add what another has summed."""
 
     def sums(self) -> list[IntArray]:
         """One sum per clip, in whole grid steps."""
@@ -62,10 +61,6 @@ class TensorSurveyor:
         self._sums = [np.zeros(centre.size, dtype=np.int64) for _ in clips]
         for clip in clips:
             inner_radius(size=centre.size, radius=clip.radius, exponent=clip.exponent)
-
-    def fork(self) -> TensorSurveyor:
-        """The same with empty sums."""
-        return TensorSurveyor(self._centre, self._clips)
 
     def add(self, chunk: FloatArray, skip: BoolArray | None = None) -> FloatArray:
         """Take in tensors of shape (units, *centre.shape)."""
@@ -91,7 +86,7 @@ class TensorSurveyor:
         return norms
 
     def merge(self, other: TensorSurveyor) -> None:
-        """Take over what a fork has summed."""
+        """Add what another has summed."""
         for q, more in enumerate(other._sums):
             self._sums[q] += more
 
@@ -144,13 +139,6 @@ class RowSurveyor:
             self._single = SingleRowLoop(W, self._centre, inner=less, exponents=coarse, **same)
         self._up = [1 << (h - exponent) for h, exponent in zip(coarse, exponents, strict=True)]
 
-    def fork(self) -> RowSurveyor:
-        """The same with empty sums."""
-        twin = copy.copy(self)
-        twin._loop = self._loop.fork()
-        twin._single = None if self._single is None else self._single.fork()
-        return twin
-
     def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
         """Take in rows of shape (units, d)."""
         if self._single is not None and chunk.dtype == np.float32:
@@ -158,7 +146,7 @@ class RowSurveyor:
         return self._loop.add(chunk, skip)
 
     def merge(self, other: RowSurveyor) -> None:
-        """Take over what a fork has summed."""
+        """Add what another has summed."""
         self._loop.merge(other._loop)
         if self._single is not None and other._single is not None:
             self._single.merge(other._single)
@@ -225,18 +213,12 @@ class SparseRowSurveyor:
             shift=self._shift,
         )
 
-    def fork(self) -> SparseRowSurveyor:
-        """The same with empty sums."""
-        twin = copy.copy(self)
-        twin._loop = self._loop.fork()
-        return twin
-
     def add(self, chunk: sparse.csr_array[Any, Any], skip: BoolArray | None = None) -> FloatArray:
         """Take in rows of a CSR array."""
         return self._loop.add(chunk, skip)
 
     def merge(self, other: SparseRowSurveyor) -> None:
-        """Take over what a fork has summed."""
+        """Add what another has summed."""
         self._loop.merge(other._loop)
 
     def sums(self) -> list[IntArray]:
