@@ -13,17 +13,17 @@ from eigenveil.privacy import Budget, Ledger
 @given(st.lists(st.integers(1, 9000), min_size=1, max_size=8))
 def test_coins_do_not_depend_on_chunking(sizes):
     coins = Coins(b"key")
-    whole = coins.toss(3, 0, sum(sizes))
+    whole = coins.toss(3, 0, 0, sum(sizes))
     starts = np.cumsum([0, *sizes[:-1]])
-    pieces = [coins.toss(3, int(start), size) for start, size in zip(starts, sizes, strict=True)]
+    pieces = [coins.toss(3, 0, int(start), size) for start, size in zip(starts, sizes, strict=True)]
     np.testing.assert_array_equal(np.concatenate(pieces), whole)
 
 
 def test_coins_are_fresh_uniform_and_differ_by_round_and_key():
     coins = Coins()
-    tossed = coins.toss(0, 0, 100_000)
+    tossed = coins.toss(0, 0, 0, 100_000)
     assert stats.kstest(tossed / 2.0**64, "uniform").pvalue > 1e-6
-    for other in (coins.toss(1, 0, 100_000), Coins().toss(0, 0, 100_000)):
+    for other in (coins.toss(1, 0, 0, 100_000), Coins().toss(0, 0, 0, 100_000)):
         assert abs(np.corrcoef(tossed.astype(float), other.astype(float))[0, 1]) < 0.02
     assert Coins().key != Coins().key
     assert coins.key.hex() not in repr(coins)
@@ -33,7 +33,7 @@ def test_coins_are_fresh_uniform_and_differ_by_round_and_key():
 @pytest.mark.parametrize("parts", [1, 2, 7])
 def test_each_unit_is_in_exactly_one_part(parts):
     plan = DisjointPlan(parts)
-    present = np.array([~plan.part(index).skip(100, 50_000) for index in range(parts)])
+    present = np.array([~plan.part(index).skip(0, 100, 50_000) for index in range(parts)])
     np.testing.assert_array_equal(present.sum(axis=0), 1)
     assert stats.chisquare(present.sum(axis=1)).pvalue > 1e-6 if parts > 1 else True
 
@@ -48,11 +48,11 @@ def test_a_ledger_accepts_the_parts(relation):
 
 def test_poisson_rate():
     plan = PoissonPlan(0.3)
-    taken = int((~plan.skip(0, 100_000)).sum())
+    taken = int((~plan.skip(0, 0, 100_000)).sum())
     assert stats.binomtest(taken, 100_000, 0.3).pvalue > 1e-6
-    assert PoissonPlan(1.0).skip(0, 10) is None
-    assert FullPlan().skip(0, 10) is None
-    np.testing.assert_array_equal(plan.skip(0, 50), plan.skip(0, 50))
+    assert PoissonPlan(1.0).skip(0, 0, 10) is None
+    assert FullPlan().skip(0, 0, 10) is None
+    np.testing.assert_array_equal(plan.skip(0, 0, 50), plan.skip(0, 0, 50))
 
 
 @given(st.lists(st.integers(0, 12), max_size=10), st.integers(1, 9))
@@ -81,9 +81,9 @@ def test_batches_of_a_stream_do_not_overlap():
 def test_empty_slots_are_left_out_by_their_place(empty, cut):
     plan = EmptySlots(np.array(empty, dtype=bool))
     cut = min(cut, len(empty))
-    pieces = [plan.skip(0, cut), plan.skip(cut, len(empty) - cut)]
+    pieces = [plan.skip(0, 0, cut), plan.skip(0, cut, len(empty) - cut)]
     np.testing.assert_array_equal(np.concatenate(pieces), empty)
-    parts = [~plan.split(3, b"key").part(index).skip(0, len(empty)) for index in range(3)]
+    parts = [~plan.split(3, b"key").part(index).skip(0, 0, len(empty)) for index in range(3)]
     np.testing.assert_array_equal(np.sum(parts, axis=0), ~np.array(empty, dtype=bool))
 
 

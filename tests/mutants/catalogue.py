@@ -366,10 +366,10 @@ KERNELS = (
         ("tests/contracts/test_operators.py",),
     ),
     Mutant(
-        "a fork of a surveyor goes on with the sums of another",
-        "src/eigenveil/operators/rows.py",
-        "self._mine[kind] = self._made[kind].fork()",
-        "self._mine[kind] = self._made[kind]",
+        "a state goes on with the sums of another",
+        "src/eigenveil/engines/local.py",
+        "return functools.reduce(query.merge, states, query.zero())",
+        "return functools.reduce(query.merge, states, states[0])",
         ("tests/contracts/test_operators.py",),
     ),
     Mutant(
@@ -381,7 +381,7 @@ KERNELS = (
     ),
     Mutant(
         "bad units are counted",
-        "src/eigenveil/engines/population.py",
+        "src/eigenveil/engines/query.py",
         "norms[np.isfinite(norms)]",
         "norms",
         ("tests/contracts/test_operators.py",),

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import chain
 from queue import SimpleQueue
 from typing import TypeVar
 
@@ -72,7 +71,8 @@ class LocalEngine:
 
 def _in_order(partitions: Sequence[Partition], plan: Plan) -> Iterator[Chunk]:
     """The chunks of one partition after the other."""
-    return chain.from_iterable(chunks(plan, partition, number) for number, partition in enumerate(partitions))
+    for number, partition in enumerate(partitions):
+        yield from chunks(plan, partition, number)
 
 
 @functools.cache

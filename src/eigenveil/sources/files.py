@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -118,7 +117,8 @@ class FilesSource:
 
     def blocks(self) -> Iterator[Block]:
         """The rows of one file after the other."""
-        return chain.from_iterable(partition.blocks() for partition in self.partitions())
+        for partition in self.partitions():
+            yield from partition.blocks()
 
 
 @dataclass(frozen=True, repr=False, eq=False)

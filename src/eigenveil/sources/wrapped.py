@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from eigenveil.sources.source import Block, Partition, Source
 
@@ -51,4 +50,5 @@ class SameRows(ABC):
 
     def blocks(self) -> Iterator[Block]:
         """The blocks of one partition after the other."""
-        return chain.from_iterable(partition.blocks() for partition in self.partitions())
+        for partition in self.partitions():
+            yield from partition.blocks()
