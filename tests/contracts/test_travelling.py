@@ -1,6 +1,7 @@
 """Partitions, plans and queries are pickled, and give the same integers in another process."""
 
 import pickle
+import warnings
 from concurrent.futures import ProcessPoolExecutor
 from functools import reduce
 from multiprocessing import get_context
@@ -16,6 +17,7 @@ from contracts.catalogue import OPERATORS, D
 from contracts.test_sources import ARRAYS, SEVERAL, TABLES, table
 from contracts.test_sources import ROWS as SOURCE_ROWS
 from contracts.test_sources import D as COLUMNS
+from eigenveil import DPPCA
 from eigenveil.engines import Coins, DisjointPlan, FullPlan, LocalEngine, PoissonPlan, RangePlan
 from eigenveil.engines.plans import EmptySlots
 from eigenveil.engines.query import SlotsQuery, SurveyQuery, fold
@@ -251,6 +253,72 @@ def test_states_hold_integers_and_no_data(form):
         state = pickle.dumps(fold(query, FullPlan(), partition, 0))
         assert np.float64(MARK).tobytes() not in state
         assert len(state) < 8000  # no work space, which is larger
+
+
+class Cluster:
+    """An engine that gets pickles and merges in reverse order; nothing but partitions may hold data."""
+
+    def __init__(self):
+        self.mark = np.float64(MARK).tobytes()
+        self.reduced = self.mapped = 0
+
+    def _sent(self, what):
+        pickled = pickle.dumps(what)
+        assert self.mark not in pickled
+        return pickle.loads(pickled)  # noqa: S301
+
+    def reduce(self, partitions, plan, query):
+        self.reduced += 1
+        plan, query = self._sent((plan, query))
+        states = [
+            self._sent(fold(query, plan, pickle.loads(pickle.dumps(partition)), number))  # noqa: S301
+            for number, partition in enumerate(partitions)
+        ]
+        return query.finish(reduce(query.merge, reversed(states)))
+
+    def map(self, partitions, plan, transform):
+        self.mapped += 1
+        plan, transform = self._sent((plan, transform))
+        there = pickle.loads(pickle.dumps(list(partitions)))  # noqa: S301
+        return LocalEngine(1).map(there, plan, transform)
+
+
+FITS = {
+    "tracked": {},
+    "scaled": {"scale": "private"},
+    "k-dp-pca": {"algorithm": "k-dp-pca", "relation": "replace"},
+    "literal k-dp-pca": {
+        "algorithm": "k-dp-pca",
+        "relation": "replace",
+        "options": {"mean_estimator": "privmean", "range_finder": "privrange"},
+    },
+    "k-dp-ojas": {"algorithm": "k-dp-ojas"},
+    "dp-gauss-1": {"algorithm": "dp-gauss-1"},
+    "dp-gauss-2": {"algorithm": "dp-gauss-2"},
+    "dp-power": {"algorithm": "dp-power"},
+}
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("name", FITS)
+def test_whole_fits_travel(name, several, tmp_path):
+    """All that any algorithm asks can travel, and the release is the same to the bit."""
+    rows = _marked(600) * [4.0, 3.0, 1.0, 1.0]
+    rows[300, 1] = MARK
+    data = rows
+    if several:
+        for number in range(3):
+            pq.write_table(table_of(rows[200 * number : 200 * (number + 1)]), tmp_path / f"{number}.parquet")
+        data = tmp_path
+    engines = LocalEngine(2), Cluster()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        here, there = (
+            DPPCA(2, epsilon=5, random_state=3, engine=engine, **FITS[name]).fit(data) for engine in engines
+        )
+    np.testing.assert_array_equal(here.components_, there.components_)
+    assert engines[1].reduced
+    assert bool(engines[1].mapped) == name.startswith("literal")
 
 
 # -- several partitions ----------------------------------------------------------------------------------

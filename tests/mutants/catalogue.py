@@ -174,6 +174,27 @@ UNITS = (
         ("tests/engines/test_plans.py",),
     ),
     Mutant(
+        "coins of every partition are those of the first",
+        "src/eigenveil/engines/plans.py",
+        'other = b":%d" % partition if partition else b""',
+        'other = b""',
+        ("tests/engines/test_plans.py",),
+    ),
+    Mutant(
+        "parts by place begin anew with every file",
+        "src/eigenveil/engines/plans.py",
+        "before = self.starts[partition] + start",
+        "before = start",
+        ("tests/engines/test_plans.py",),
+    ),
+    Mutant(
+        "queries take the data along",
+        "src/eigenveil/engines/sampled.py",
+        "operator=self.operator.without_data(),",
+        "operator=self.operator,",
+        ("tests/contracts/test_travelling.py::test_whole_fits_travel",),
+    ),
+    Mutant(
         "Poisson samples are 10 % too large",
         "src/eigenveil/engines/plans.py",
         "limit = int(self.rate * 2.0**64)",
