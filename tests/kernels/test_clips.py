@@ -159,7 +159,7 @@ def test_parts_add_up_to_the_whole(kind):
     whole.add(turn(rows))
     parts = kind(W, centre, [Clip(2.0, -20)], shift=np.full(6, 0.5))
     for part in np.array_split(rows, 4):
-        another = kind(W, centre, [Clip(2.0, -20)], shift=np.full(6, 0.5))
+        another = parts.fresh()
         another.add(turn(part))
         parts.merge(pickle.loads(pickle.dumps(another)))  # noqa: S301
     np.testing.assert_array_equal(parts.sums()[0], whole.sums()[0])
@@ -179,7 +179,7 @@ def test_a_row_of_float32_adds_the_radius_at_most_and_nearly_as_much_if_it_is_lo
     assert surveyor._single is not None
     rows = (rng.normal(size=(20, d)) * scale).astype(np.float32)
     for i in range(len(rows)):
-        alone = copy.deepcopy(surveyor)
+        alone = surveyor.fresh()
         (norm,) = alone.add(chunk(rows[i : i + 1]))
         square = sum(int(step) ** 2 for step in alone.sums()[0].ravel()) * Fraction(4) ** clip.exponent
         assert square <= Fraction(radius) ** 2
@@ -201,7 +201,7 @@ def test_rows_of_both_types_add_up():
     rng = np.random.default_rng(0)
     rows, W, centre = rng.normal(size=(90, 6)).astype(np.float32), rng.normal(size=(6, 2)), rng.normal(size=(6, 2))
     surveyor = RowSurveyor(W, centre, [Clip(2.0, -20)], shift=np.full(6, 0.5))
-    alone = [copy.deepcopy(surveyor) for _ in range(2)]
+    alone = [surveyor.fresh() for _ in range(2)]
     for another, chunk in zip(alone, (rows[:40], rows[40:].astype(float)), strict=True):
         surveyor.add(chunk)
         another.add(chunk)

@@ -143,7 +143,7 @@ def test_parts_add_up_to_the_whole():
     rows = np.random.default_rng(4).normal(size=(90, 6))
     surveyor = GramSurveyor(6, CLIPS)
     for i in range(3):
-        another = GramSurveyor(6, CLIPS)
+        another = surveyor.fresh()
         another.add(rows[30 * i : 30 * (i + 1)], None)
         surveyor.merge(pickle.loads(pickle.dumps(another)))  # noqa: S301
     np.testing.assert_array_equal(surveyor.sums(), survey(rows)[1])

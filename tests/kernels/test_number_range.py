@@ -4,7 +4,6 @@ Rows and public matrices are put together of zeros, subnormals, numbers whose sq
 squares nearly overflow, in a fixed order; every loop is searched, compiled and in numpy, in exact arithmetic.
 """
 
-import copy
 import itertools
 import math
 from fractions import Fraction
@@ -79,11 +78,11 @@ def exceeds(step, clip, *, symmetric=False):
 
 def search(surveyor, chunks, background, clips=CLIPS, *, symmetric=False):
     """What each chunk of one unit adds, alone and to others, is within the radius of every clip."""
-    others = copy.deepcopy(surveyor)
+    others = surveyor.fresh()
     others.add(background, None)
     before = others.sums()
     for i, chunk in enumerate(chunks):
-        alone, with_others = copy.deepcopy(surveyor), copy.deepcopy(surveyor)
+        alone, with_others = surveyor.fresh(), surveyor.fresh()
         alone.add(chunk, None)
         with_others.merge(others)
         with_others.merge(alone)

@@ -387,10 +387,10 @@ KERNELS = (
         ("tests/contracts/test_operators.py",),
     ),
     Mutant(
-        "a state goes on with the sums of another",
-        "src/eigenveil/engines/local.py",
-        "return functools.reduce(query.merge, states, query.zero())",
-        "return functools.reduce(query.merge, states, states[0])",
+        "a fresh surveyor goes on with the sums of another",
+        "src/eigenveil/kernels/row_loop.py",
+        "twin._start()\n        return twin",
+        "return twin",
         ("tests/contracts/test_operators.py",),
     ),
     Mutant(

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -133,10 +134,18 @@ class SurveyQuery:
     edges: FloatArray
     clips: tuple[Clip, ...]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone."""
+        return {name: value for name, value in vars(self).items() if name != "_empty"}
+
+    @cached_property
+    def _empty(self) -> Surveyor:
+        """Made once, as that takes far longer than to start another with the same public numbers."""
+        return self.operator.surveyor(self.tensor, self.centre, self.clips)
+
     def zero(self) -> SurveyState:
         """Nothing counted, nothing summed."""
-        surveyor = self.operator.surveyor(self.tensor, self.centre, self.clips)
-        return SurveyState(surveyor, np.zeros(self.edges.size, dtype=np.int64))
+        return SurveyState(self._empty.fresh(), np.zeros(self.edges.size, dtype=np.int64))
 
     def add(self, state: SurveyState, chunk: Chunk) -> SurveyState:
         """Measure and sum the units of a chunk, piece by piece."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,6 +39,9 @@ class Surveyor(Protocol):
     It can be pickled, with what it has summed and without its work space.
     """
 
+    def fresh(self) -> Self:
+        """The same with empty sums, for another thread; what is public in it is shared, which is quick."""
+
     def add(self, chunk: Any, skip: BoolArray | None) -> FloatArray:
         """Take in a chunk; returns its units' norms, infinite where a unit is bad or skipped."""
 
@@ -61,6 +65,10 @@ class TensorSurveyor:
         self._sums = [np.zeros(centre.size, dtype=np.int64) for _ in clips]
         for clip in clips:
             inner_radius(size=centre.size, radius=clip.radius, exponent=clip.exponent)
+
+    def fresh(self) -> TensorSurveyor:
+        """The same with empty sums."""
+        return TensorSurveyor(self._centre, self._clips)
 
     def add(self, chunk: FloatArray, skip: BoolArray | None = None) -> FloatArray:
         """Take in tensors of shape (units, *centre.shape)."""
@@ -139,6 +147,13 @@ class RowSurveyor:
             self._single = SingleRowLoop(W, self._centre, inner=less, exponents=coarse, **same)
         self._up = [1 << (h - exponent) for h, exponent in zip(coarse, exponents, strict=True)]
 
+    def fresh(self) -> RowSurveyor:
+        """The same with empty sums."""
+        twin = copy.copy(self)
+        twin._loop = self._loop.fresh()
+        twin._single = None if self._single is None else self._single.fresh()
+        return twin
+
     def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
         """Take in rows of shape (units, d)."""
         if self._single is not None and chunk.dtype == np.float32:
@@ -212,6 +227,12 @@ class SparseRowSurveyor:
             f_scale=2.0**_F_BITS,
             shift=self._shift,
         )
+
+    def fresh(self) -> SparseRowSurveyor:
+        """The same with empty sums."""
+        twin = copy.copy(self)
+        twin._loop = self._loop.fresh()
+        return twin
 
     def add(self, chunk: sparse.csr_array[Any, Any], skip: BoolArray | None = None) -> FloatArray:
         """Take in rows of a CSR array."""

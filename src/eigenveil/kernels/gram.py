@@ -57,6 +57,10 @@ class GramSurveyor:
         self._sums = np.zeros((len(clips), d, d), dtype=np.int64)
         self._rows = 0
 
+    def fresh(self) -> GramSurveyor:
+        """The same with empty sums."""
+        return GramSurveyor(self._d, self._clips, shift=self._shift)
+
     def __getstate__(self) -> dict[str, Any]:
         """All but the work space; what floats have summed becomes integers first."""
         self._settle()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import math
 from collections.abc import Sequence
@@ -75,6 +76,12 @@ class Loop:
     def _totals(self) -> tuple[IntArray, ...]:
         """All that is summed, as arrays that `merge` adds to."""
         return self._sums, self.f_sums
+
+    def fresh(self) -> Self:
+        """The same loop with sums of its own, which are empty."""
+        twin = copy.copy(self)
+        twin._start()
+        return twin
 
     def merge(self, other: Self) -> None:
         """Add the sums of another loop."""

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.engines import SampledPopulation
@@ -242,7 +241,7 @@ class CellQuery:
     def _cells(self, values: Any) -> IntArray:
         """Step 1: the number of every row's cell; -1 for rows that add nothing."""
         out = np.empty(values.shape[0], dtype=np.int64)
-        for where in cut(len(out), 4 * self.picture.d if not sparse.issparse(values) else 64):
+        for where in cut(len(out), 64 if self.operator.sparse else 4 * self.picture.d):
             out[where] = self._of_piece(values[where])
         return out
 
@@ -261,7 +260,7 @@ class CellQuery:
     def _scores(self, values: Any) -> tuple[FloatArray, BoolArray, IntArray]:
         """Scores of rows, which rows are good, and their groups."""
         picture, d = self.picture, len(self.picture.axes)
-        if sparse.issparse(values) and self.operator.shift is None and self.operator.removed is None:
+        if self.operator.sparse and self.operator.shift is None and self.operator.removed is None:
             scores, squares, last = _sparse_scores(values, picture)
         else:
             rows = self.operator.dense(values)
