@@ -80,7 +80,7 @@ def gaussian(n: int, eigenvalues: FloatArray) -> Callable[[int], Drawn]:
 
     def draw(seed: int) -> Drawn:
         data = datasets.gaussian(n, eigenvalues, random_state=seed)
-        X = np.concatenate([np.asarray(chunk) for chunk in data.samples.chunks()])
+        X = np.concatenate([np.asarray(block.values) for block in data.samples.source.blocks()])
         return from_rows(X, data.covariance)
 
     return draw
@@ -91,7 +91,7 @@ def people(rows: int) -> Callable[[int], Drawn]:
 
     def draw(seed: int) -> Drawn:
         data = datasets.gaussian(5000 * rows, decay(100), random_state=seed)
-        X = np.concatenate([np.asarray(chunk) for chunk in data.samples.chunks()])
+        X = np.concatenate([np.asarray(block.values) for block in data.samples.source.blocks()])
         cube, ids = X.reshape(5000, rows, 100), np.repeat(np.arange(5000), rows)
         grams = np.matmul(cube, cube.transpose(0, 2, 1))
         return Drawn(
@@ -238,7 +238,7 @@ def made(make: Callable[[int], datasets.Dataset]) -> Callable[[int], Drawn]:
 
     def draw(seed: int) -> Drawn:
         data = make(seed)
-        X = np.concatenate([np.asarray(chunk) for chunk in data.samples.chunks()])
+        X = np.concatenate([np.asarray(block.values) for block in data.samples.source.blocks()])
         return from_rows(X, data.covariance)
 
     return draw

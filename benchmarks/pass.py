@@ -23,10 +23,10 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from scipy import sparse
 
-from eigenveil.engines import BlockPopulation, MatrixPopulation
+from eigenveil.engines import SampledPopulation
 from eigenveil.kernels import Clip
 from eigenveil.mechanisms.radius import EDGES
-from eigenveil.operators import Operator, samples
+from eigenveil.operators import Matrices, Operator, Products, samples
 
 ROUNDS = 5
 DENSE = [(1_000_000, 200, 10), (200_000, 1000, 15), (50_000, 4000, 15)]
@@ -51,7 +51,7 @@ def one_round(operator: Operator, m: int) -> Callable[[], object]:
     """A survey with a centre and one clip, as a round of the block iteration makes it."""
     rng = np.random.default_rng(1)
     W = np.linalg.qr(rng.normal(size=(operator.d, m)))[0]
-    population = BlockPopulation(operator, W)
+    population = SampledPopulation(operator, Products(W))
     radius = float(np.sqrt(operator.d * m))
     return lambda: population.survey(W, EDGES, [Clip(radius, -16)])
 
@@ -69,7 +69,7 @@ def dense(n: int, d: int, m: int) -> list[str]:
 def sigma(n: int, d: int) -> str:
     """A release of Sigma itself (norms, counts, one clipped sum of x x^T) against X^T X."""
     X = np.random.default_rng(0).standard_normal((n, d))
-    population, zero = MatrixPopulation(samples.rows(X)), np.zeros((d, d))
+    population, zero = SampledPopulation(samples.rows(X), Matrices()), np.zeros((d, d))
     ours, plain = medians(lambda: population.survey(zero, EDGES, [Clip(float(d), -16)]), lambda: X.T @ X)
     return f"| Sigma of n={n:,} d={d}, against `X.T @ X` | {ours / plain:.2f} | |"
 
@@ -107,10 +107,10 @@ def csr(n: int, d: int, m: int) -> str:
 
 MEMORY = """
 import sys, numpy as np
-from eigenveil.engines import BlockPopulation
+from eigenveil.engines import SampledPopulation
 from eigenveil.kernels import Clip
 from eigenveil.mechanisms.radius import EDGES
-from eigenveil.operators import samples
+from eigenveil.operators import Products, samples
 path = sys.argv[1]
 def peak():
     status = open("/proc/self/status").read()
@@ -118,7 +118,7 @@ def peak():
 before = peak()
 source = samples.rows(path)
 W = np.linalg.qr(np.random.default_rng(0).normal(size=(source.d, 10)))[0]
-BlockPopulation(source, W).survey(W, EDGES, [Clip(40.0, -16)])
+SampledPopulation(source, Products(W)).survey(W, EDGES, [Clip(40.0, -16)])
 print(f"{peak():.0f} {peak() - before:.0f}")
 """
 

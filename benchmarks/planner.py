@@ -65,7 +65,7 @@ def given(name: str) -> Given:
 
 
 def _rows(units: Any) -> Any:
-    return np.concatenate([np.asarray(chunk) for chunk in units.chunks()])
+    return np.concatenate([np.asarray(block.values) for block in units.source.blocks()])
 
 
 def measured(cell: Cell, k: int, epsilon: float) -> list[float]:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from contracts.catalogue import SHIFT, D
-from eigenveil.engines import BlockPopulation, LocalEngine, MatrixPopulation, VectorPopulation
+from eigenveil.engines import LocalEngine, SampledPopulation
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip
-from eigenveil.operators import samples
+from eigenveil.operators import Matrices, MeanRows, Products, samples
 
 V = np.linalg.qr(np.random.default_rng(5).normal(size=(D, 2)))[0]
 BASIS = np.linalg.qr(np.random.default_rng(6).normal(size=(D, 2)))[0]
@@ -46,10 +46,19 @@ MANY = [
 FORMS = dict(SINGLE + MANY)
 W = np.random.default_rng(1).normal(size=(D, 3))
 VIEWS = {
-    "block": (lambda operator: BlockPopulation(operator, W, engine=LocalEngine(2)), np.full((D, 3), 0.125)),
-    "matrix": (lambda operator: MatrixPopulation(operator, engine=LocalEngine(2)), np.full((D, D), 0.125)),
-    "matrix about 0": (lambda operator: MatrixPopulation(operator, engine=LocalEngine(2)), np.zeros((D, D))),
-    "vector": (lambda operator: VectorPopulation(operator, engine=LocalEngine(2)), np.full(D, 0.125)),
+    "block": (
+        lambda operator: SampledPopulation(operator, Products(W), engine=LocalEngine(2)),
+        np.full((D, 3), 0.125),
+    ),
+    "matrix": (
+        lambda operator: SampledPopulation(operator, Matrices(), engine=LocalEngine(2)),
+        np.full((D, D), 0.125),
+    ),
+    "matrix about 0": (
+        lambda operator: SampledPopulation(operator, Matrices(), engine=LocalEngine(2)),
+        np.zeros((D, D)),
+    ),
+    "vector": (lambda operator: SampledPopulation(operator, MeanRows(), engine=LocalEngine(2)), np.full(D, 0.125)),
 }
 EDGES = 2.0 ** (np.arange(-60, 60) / 8)
 CLIP = Clip(2.0, -22)

@@ -5,15 +5,15 @@ import pytest
 
 from contracts.catalogue import OPERATORS, D
 from eigenveil.engines import (
-    BlockPopulation,
     Coins,
     DisjointPlan,
     LocalEngine,
-    MatrixPopulation,
     PoissonPlan,
+    SampledPopulation,
     TensorPopulation,
 )
 from eigenveil.kernels import Clip
+from eigenveil.operators import Matrices, Products
 
 EDGES = 2.0 ** (np.arange(-40, 60) / 4)
 CLIPS = [Clip(1.5, -24), Clip(6.0, -22)]
@@ -65,8 +65,8 @@ def compare(population, tensors, centre, *, single=False):
 @pytest.mark.parametrize("name", OPERATORS)
 def test_block_survey_equals_explicit_matrices(name, plan, threads):
     operator, explicit = OPERATORS[name]()
-    population = BlockPopulation(operator, W, plan=PLANS[plan], engine=LocalEngine(threads))
-    skip = None if PLANS[plan] is None else PLANS[plan].skip(0, len(explicit))
+    population = SampledPopulation(operator, Products(W), plan=PLANS[plan], engine=LocalEngine(threads))
+    skip = None if PLANS[plan] is None else PLANS[plan].skip(0, 0, len(explicit))
     compare(population, tensors_of(explicit, skip, W), CENTRE, single="float32" in name)
     assert population.slots() == (len(explicit) if skip is None else int((~skip).sum()))
 
@@ -75,9 +75,9 @@ def test_block_survey_equals_explicit_matrices(name, plan, threads):
 @pytest.mark.parametrize("name", OPERATORS)
 def test_matrix_survey_equals_explicit_matrices(name, plan):
     operator, explicit = OPERATORS[name]()
-    skip = None if PLANS[plan] is None else PLANS[plan].skip(0, len(explicit))
+    skip = None if PLANS[plan] is None else PLANS[plan].skip(0, 0, len(explicit))
     tensors = tensors_of(explicit, skip, None)
-    population = MatrixPopulation(operator, plan=PLANS[plan])
+    population = SampledPopulation(operator, Matrices(), plan=PLANS[plan])
     compare(population, tensors, SYMMETRIC, single="float32" in name)
     compare(population, tensors, np.zeros((D, D)), single=True)  # rows are rounded, to 2^-17 of the longest
 
@@ -85,7 +85,7 @@ def test_matrix_survey_equals_explicit_matrices(name, plan):
 @pytest.mark.parametrize("name", OPERATORS)
 def test_products_equal_explicit_matrices(name):
     operator, explicit = OPERATORS[name]()
-    products = np.concatenate(list(BlockPopulation(operator, W).tensors()))
+    products = np.concatenate(list(SampledPopulation(operator, Products(W)).tensors()))
     good = np.isfinite(explicit).all(axis=(1, 2)) & (np.abs(explicit).max(axis=(1, 2)) < 1e100)
     np.testing.assert_allclose(products[good], explicit[good] @ W, rtol=1e-9, atol=1e-9)
 
@@ -96,6 +96,6 @@ def test_projection_twice(name):
     basis = np.linalg.qr(np.random.default_rng(1).normal(size=(D, 2)))[0]
     P = np.eye(D) - basis @ basis.T
     projected = operator.projected(basis[:, :1]).projected(basis[:, 1:])
-    compare(BlockPopulation(projected, W), P @ tensors_of(explicit, None, P @ W), CENTRE)
+    compare(SampledPopulation(projected, Products(W)), P @ tensors_of(explicit, None, P @ W), CENTRE)
     matrices = P @ tensors_of(explicit, None, P)
-    compare(MatrixPopulation(projected), (matrices + np.swapaxes(matrices, 1, 2)) / 2, SYMMETRIC)
+    compare(SampledPopulation(projected, Matrices()), (matrices + np.swapaxes(matrices, 1, 2)) / 2, SYMMETRIC)

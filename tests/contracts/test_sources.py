@@ -10,16 +10,14 @@ from pyarrow import feather
 from scipy import sparse
 
 from eigenveil.engines import (
-    BlockPopulation,
     DisjointPlan,
     LocalEngine,
-    MatrixPopulation,
     PoissonPlan,
-    VectorPopulation,
+    SampledPopulation,
 )
 from eigenveil.engines.plans import Coins
 from eigenveil.kernels import Clip
-from eigenveil.operators import samples
+from eigenveil.operators import Matrices, MeanRows, Products, samples
 from eigenveil.sources import source as source_room
 
 N, D = 57, 5
@@ -114,8 +112,20 @@ PLANS = {
 }
 
 
+SEVERAL = ("folder", "glob", "list of paths")
+FILES = [10, 10, 10, 10, 10, 7]
+"""How many rows the files have; each is a partition."""
+
+
+def let_in(plan, sizes):
+    """Which rows a plan lets in, by partition and place."""
+    if PLANS[plan] is None:
+        return np.ones(sum(sizes), dtype=bool)
+    return np.concatenate([~PLANS[plan].skip(number, 0, size) for number, size in enumerate(sizes)])
+
+
 def answer(operator, plan="full", threads=2):
-    population = BlockPopulation(operator, W, plan=PLANS[plan], engine=LocalEngine(threads))
+    population = SampledPopulation(operator, Products(W), plan=PLANS[plan], engine=LocalEngine(threads))
     counts, (total,) = population.survey(CENTRE, EDGES, [Clip(3.0, -24)])
     return counts, total, population.slots()
 
@@ -131,7 +141,7 @@ def same(got, want):
 def test_rows_from_everywhere(kind, plan, block_bytes, tmp_path, monkeypatch):
     monkeypatch.setattr(source_room, "BLOCK_BYTES", block_bytes)
     data = {**ARRAYS, **TABLES}[kind](tmp_path, False)
-    want = answer(samples.rows(ROWS), plan, threads=1)
+    want = answer(samples.rows(ROWS[let_in(plan, FILES if kind in SEVERAL else [N])]), threads=1)
     operator = samples.rows(data)
     same(answer(operator, plan), want)
     same(answer(operator, plan), want)
@@ -148,11 +158,11 @@ def test_rows_of_float32_from_everywhere(kind, block_bytes, tmp_path, monkeypatc
 
 SHIFT, BASIS = np.linspace(-1, 1, D), np.linalg.qr(RNG.normal(size=(D, 2)))[0]
 FORMS = {
-    "shifted": lambda data: BlockPopulation(samples.rows(data).shifted(SHIFT), W),
-    "projected": lambda data: BlockPopulation(samples.rows(data).projected(BASIS), W),
-    "spiked": lambda data: BlockPopulation(samples.spiked(BASIS, [3.0, 2.0], data), W),
-    "matrices": lambda data: MatrixPopulation(samples.rows(data)),
-    "vectors": lambda data: VectorPopulation(samples.rows(data)),
+    "shifted": lambda data: SampledPopulation(samples.rows(data).shifted(SHIFT), Products(W)),
+    "projected": lambda data: SampledPopulation(samples.rows(data).projected(BASIS), Products(W)),
+    "spiked": lambda data: SampledPopulation(samples.spiked(BASIS, [3.0, 2.0], data), Products(W)),
+    "matrices": lambda data: SampledPopulation(samples.rows(data), Matrices()),
+    "vectors": lambda data: SampledPopulation(samples.rows(data), MeanRows()),
 }
 
 
@@ -188,6 +198,6 @@ def test_sparse_from_everywhere(form, block_bytes, monkeypatch):
 
 def test_generators_are_read_once():
     want = answer(samples.rows(ROWS))[:2]
-    population = BlockPopulation(samples.rows(block for block in np.array_split(ROWS, 5)), W)
+    population = SampledPopulation(samples.rows(block for block in np.array_split(ROWS, 5)), Products(W))
     counts, (total,) = population.survey(CENTRE, EDGES, [Clip(3.0, -24)])
     same((counts, total), want)

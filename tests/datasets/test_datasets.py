@@ -11,6 +11,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.metrics import sin_angle, zeta
 from eigenveil.operators import RowsOperator, SpikedOperator
 from eigenveil.theory import gaussian_model, signed_spike_model, spiked_model
+from support.blocks import blocks_of
 
 SPECTRUM = [4.0, 2.0, 1.0, 0.5, 0.1]
 COVARIANCE = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 0.7]])
@@ -27,18 +28,18 @@ MODELS = {
 
 def matrices(data):
     operator = data.samples
-    return np.concatenate([operator.products(chunk, np.eye(operator.d)) for chunk in operator.chunks()])
+    return np.concatenate([operator.products(block, np.eye(operator.d)) for block in blocks_of(operator)])
 
 
 def rows(data):
-    return np.concatenate([np.asarray(chunk) for chunk in data.samples.chunks()])
+    return np.concatenate([np.asarray(block.values) for block in blocks_of(data.samples)])
 
 
 def mean(data):
     operator = data.samples
     total, count = 0.0, 0
-    for chunk in operator.chunks():
-        products = operator.products(chunk, np.eye(operator.d))
+    for block in blocks_of(operator):
+        products = operator.products(block, np.eye(operator.d))
         total, count = total + products.sum(axis=0), count + len(products)
     return total / count
 
@@ -107,7 +108,7 @@ def test_one_spike_is_a_signal_of_fixed_length_and_random_sign():
 def test_more_spikes_are_the_same_signal_in_every_sample():
     data = spiked_covariance(2000, 6, [9.0, 4.0], 0.1, random_state=1)
     assert isinstance(data.samples, SpikedOperator)
-    z = np.concatenate([np.asarray(chunk) for chunk in data.samples.chunks()])
+    z = np.concatenate([np.asarray(block.values) for block in blocks_of(data.samples)])
     signal = (data.components.T * [9.0, 4.0]) @ data.components
     explicit = signal + z[:, :, None] * z[:, None, :]
     np.testing.assert_allclose(matrices(data), explicit, atol=1e-12)

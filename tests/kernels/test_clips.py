@@ -1,7 +1,9 @@
 """Surveyors: exact products in the end, and radii that drown in their centre."""
 
+import copy
 import itertools
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -140,9 +142,7 @@ def test_words_of_the_sum_of_y_hold_two_thousand_million_rows():
         assert max(words) << 31 < 1 << 62
         largest = max(largest, *(abs(y) for y in surveyor._loop.y_sums[0]))
         for _ in range(31):
-            twin = surveyor.fork()
-            twin.merge(surveyor)
-            surveyor.merge(twin)
+            surveyor.merge(copy.deepcopy(surveyor))
         one = SparseRowSurveyor(W, np.zeros((4, 2)), [clip], shift=shift)
         one.add(sparse.csr_array(x))
         assert surveyor._loop.y_sums[0] == [y << 31 for y in one._loop.y_sums[0]]
@@ -151,7 +151,7 @@ def test_words_of_the_sum_of_y_hold_two_thousand_million_rows():
 
 
 @pytest.mark.parametrize("kind", [RowSurveyor, SparseRowSurveyor])
-def test_forks_add_up_to_the_whole(kind):
+def test_parts_add_up_to_the_whole(kind):
     rng = np.random.default_rng(0)
     rows, W, centre = rng.normal(size=(90, 6)), rng.normal(size=(6, 2)), rng.normal(size=(6, 2))
     turn = sparse.csr_array if kind is SparseRowSurveyor else np.asarray
@@ -159,9 +159,9 @@ def test_forks_add_up_to_the_whole(kind):
     whole.add(turn(rows))
     parts = kind(W, centre, [Clip(2.0, -20)], shift=np.full(6, 0.5))
     for part in np.array_split(rows, 4):
-        fork = parts.fork()
-        fork.add(turn(part))
-        parts.merge(fork)
+        another = parts.fresh()
+        another.add(turn(part))
+        parts.merge(pickle.loads(pickle.dumps(another)))  # noqa: S301
     np.testing.assert_array_equal(parts.sums()[0], whole.sums()[0])
 
 
@@ -179,7 +179,7 @@ def test_a_row_of_float32_adds_the_radius_at_most_and_nearly_as_much_if_it_is_lo
     assert surveyor._single is not None
     rows = (rng.normal(size=(20, d)) * scale).astype(np.float32)
     for i in range(len(rows)):
-        alone = surveyor.fork()
+        alone = surveyor.fresh()
         (norm,) = alone.add(chunk(rows[i : i + 1]))
         square = sum(int(step) ** 2 for step in alone.sums()[0].ravel()) * Fraction(4) ** clip.exponent
         assert square <= Fraction(radius) ** 2
@@ -201,10 +201,10 @@ def test_rows_of_both_types_add_up():
     rng = np.random.default_rng(0)
     rows, W, centre = rng.normal(size=(90, 6)).astype(np.float32), rng.normal(size=(6, 2)), rng.normal(size=(6, 2))
     surveyor = RowSurveyor(W, centre, [Clip(2.0, -20)], shift=np.full(6, 0.5))
-    alone = [surveyor.fork() for _ in range(2)]
-    for fork, chunk in zip(alone, (rows[:40], rows[40:].astype(float)), strict=True):
+    alone = [surveyor.fresh() for _ in range(2)]
+    for another, chunk in zip(alone, (rows[:40], rows[40:].astype(float)), strict=True):
         surveyor.add(chunk)
-        fork.add(chunk)
+        another.add(chunk)
     apart = alone[0].sums()[0] + alone[1].sums()[0]
     assert np.abs(surveyor.sums()[0] - apart).max() <= 3  # F C is rounded down once instead of twice
     exact = RowSurveyor(W, centre, [Clip(2.0, -20)], shift=np.full(6, 0.5))

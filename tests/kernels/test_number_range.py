@@ -78,11 +78,11 @@ def exceeds(step, clip, *, symmetric=False):
 
 def search(surveyor, chunks, background, clips=CLIPS, *, symmetric=False):
     """What each chunk of one unit adds, alone and to others, is within the radius of every clip."""
-    others = surveyor.fork()
+    others = surveyor.fresh()
     others.add(background, None)
     before = others.sums()
     for i, chunk in enumerate(chunks):
-        alone, with_others = surveyor.fork(), surveyor.fork()
+        alone, with_others = surveyor.fresh(), surveyor.fresh()
         alone.add(chunk, None)
         with_others.merge(others)
         with_others.merge(alone)

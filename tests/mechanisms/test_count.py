@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from eigenveil.engines import TensorPopulation, VectorPopulation
+from eigenveil.engines import SampledPopulation, TensorPopulation
 from eigenveil.mechanisms import Noisy, Veil, no_noise, noisy_census, noisy_count, noisy_count_within
-from eigenveil.operators import samples
+from eigenveil.operators import MeanRows, samples
 from eigenveil.privacy import Budget, Ledger, Purpose
 from support.catalogue import MECHANISMS
 from support.checks import draws_match_ledger, noise_matches_ledger, stated_sensitivity_holds
@@ -177,7 +177,7 @@ def test_people_found_by_ids_are_counted_with_noise_under_replace():
     bad = np.where(np.arange(4)[:, None] == 0, np.nan, rows)
     answers = []
     for data, ids in [*((rows, ids) for ids in PEOPLE.values()), (bad, PEOPLE["all there"])]:
-        population = VectorPopulation(samples.people(data, ids))
+        population = SampledPopulation(samples.people(data, ids), MeanRows())
         assert not population.fixed_places
         veil = make_veil("replace")
         count = noisy_count(population, mu=0.1, veil=veil)
@@ -196,5 +196,5 @@ def test_people_found_by_ids_are_counted_with_noise_under_replace():
 
 
 def test_units_given_one_by_one_keep_a_public_number():
-    population = VectorPopulation(samples.factors([np.ones((2, 2)), np.full((1, 2), np.nan)]))
+    population = SampledPopulation(samples.factors([np.ones((2, 2)), np.full((1, 2), np.nan)]), MeanRows())
     assert noisy_count(population, mu=0.1, veil=make_veil("replace")) == Noisy(2.0, 0.0)

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigenveil.engines import TensorPopulation, VectorPopulation
+from eigenveil.engines import SampledPopulation, TensorPopulation
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import Veil, no_noise
 from eigenveil.mechanisms import priv_mean as module
 from eigenveil.mechanisms.priv_mean import priv_mean
-from eigenveil.operators import samples
+from eigenveil.operators import MeanRows, samples
 from eigenveil.privacy import Budget, Ledger
 from support.veils import WatchedVeil, one_sigma
 
@@ -159,7 +159,7 @@ def test_one_unit_moves_one_bin_per_histogram_and_the_sum_by_its_sensitivity(row
 def test_people_in_the_order_of_their_ids_are_refused():
     """mutant: it works on places, and another id moves others."""
     veil = Veil(Ledger(Budget(mu=1.0, epsilon_aside=4.0, delta_aside=1e-2), relation="replace"), source=no_noise)
-    people = VectorPopulation(samples.people(np.ones((40, 3)), np.arange(40)))
+    people = SampledPopulation(samples.people(np.ones((40, 3)), np.arange(40)), MeanRows())
     with pytest.raises(InvalidInputError, match="order of the ids"):
         priv_mean(people, veil=veil, **COST, top_eigenvalue=1.0)
     assert not veil.ledger.entries

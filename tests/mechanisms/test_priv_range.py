@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigenveil.engines import TensorPopulation, VectorPopulation
+from eigenveil.engines import SampledPopulation, TensorPopulation
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import Veil, no_noise
 from eigenveil.mechanisms import priv_range as module
 from eigenveil.mechanisms.priv_range import priv_range, subset_count
-from eigenveil.operators import samples
+from eigenveil.operators import MeanRows, samples
 from eigenveil.privacy import Budget, Ledger
 
 COST = {"epsilon": 2.0, "delta": 5e-3, "tau": 0.01}
@@ -95,7 +95,7 @@ def test_one_unit_moves_one_eigenvalue(rows, other, index):
 def test_people_in_the_order_of_their_ids_are_refused():
     """mutant: it works on places, and another id moves others."""
     veil = Veil(Ledger(Budget(mu=1.0, epsilon_aside=4.0, delta_aside=1e-2), relation="replace"), source=no_noise)
-    people = VectorPopulation(samples.people(np.ones((40, 3)), np.arange(40)))
+    people = SampledPopulation(samples.people(np.ones((40, 3)), np.arange(40)), MeanRows())
     with pytest.raises(InvalidInputError, match="order of the ids"):
         priv_range(people, veil=veil, **COST)
     assert not veil.ledger.entries

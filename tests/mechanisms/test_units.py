@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eigenveil.engines import BlockPopulation, PoissonPlan, RangePlan
+from eigenveil.engines import PoissonPlan, RangePlan, SampledPopulation
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes
-from eigenveil.operators import samples
+from eigenveil.operators import Products, samples
+from support.blocks import blocks_of
 from support.open import open_quiet
 
 RNG = np.random.default_rng(0)
@@ -23,7 +24,7 @@ W = RNG.normal(size=(5, 2))
 
 
 def products(operator):
-    return np.concatenate([operator.products(chunk, W) for chunk in operator.chunks()])
+    return np.concatenate([operator.products(block, W) for block in blocks_of(operator)])
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -32,8 +33,8 @@ def test_units_left_out_leave_the_others_as_they_are(form, plan):
     """Chunks are cut down to the units let in; tensors, counts and sums are the same to the bit."""
     operator = FORMS[form]
     everyone = products(operator)
-    kept = everyone[~plan.skip(0, len(everyone))]
-    population = BlockPopulation(operator, W, plan=plan)
+    kept = everyone[~plan.skip(0, 0, len(everyone))]
+    population = SampledPopulation(operator, Products(W), plan=plan)
     got = [np.zeros((0, 5, 2)), *population.tensors()]
     np.testing.assert_array_equal(np.concatenate(got), kept)
     assert population.slots() == population.count() == len(kept)
@@ -68,9 +69,9 @@ def test_random_starts_are_spread_evenly():
 
 def test_poisson_samples_are_fresh_and_within_the_part():
     part = open_quiet(X, relation="add-remove", source=SeededBytes(3)).split(2)[0]
-    inside = ~part.plan.skip(0, 200)
+    inside = ~part.plan.skip(0, 0, 200)
     rounds = part.sampled(0.5)
-    masks = [~next(rounds).plan.skip(0, 200) for _ in range(40)]
+    masks = [~next(rounds).plan.skip(0, 0, 200) for _ in range(40)]
     assert all(np.all(inside[mask]) for mask in masks)
     assert len({mask.tobytes() for mask in masks}) == 40
     assert np.mean([mask.sum() for mask in masks]) == pytest.approx(inside.sum() / 2, rel=0.15)

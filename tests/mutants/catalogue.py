@@ -174,6 +174,27 @@ UNITS = (
         ("tests/engines/test_plans.py",),
     ),
     Mutant(
+        "coins of every partition are those of the first",
+        "src/eigenveil/engines/plans.py",
+        'other = b":%d" % partition if partition else b""',
+        'other = b""',
+        ("tests/engines/test_plans.py",),
+    ),
+    Mutant(
+        "parts by place begin anew with every file",
+        "src/eigenveil/engines/plans.py",
+        "before = self.starts[partition] + start",
+        "before = start",
+        ("tests/engines/test_plans.py",),
+    ),
+    Mutant(
+        "queries take the data along",
+        "src/eigenveil/engines/sampled.py",
+        "operator=self.operator.without_data(),",
+        "operator=self.operator,",
+        ("tests/contracts/test_travelling.py::test_whole_fits_travel",),
+    ),
+    Mutant(
         "Poisson samples are 10 % too large",
         "src/eigenveil/engines/plans.py",
         "limit = int(self.rate * 2.0**64)",
@@ -387,10 +408,10 @@ KERNELS = (
         ("tests/contracts/test_operators.py",),
     ),
     Mutant(
-        "a fork of a surveyor goes on with the sums of another",
-        "src/eigenveil/operators/rows.py",
-        "self._mine[kind] = self._made[kind].fork()",
-        "self._mine[kind] = self._made[kind]",
+        "a fresh surveyor goes on with the sums of another",
+        "src/eigenveil/kernels/row_loop.py",
+        "twin._start()\n        return twin",
+        "return twin",
         ("tests/contracts/test_operators.py",),
     ),
     Mutant(
@@ -402,7 +423,7 @@ KERNELS = (
     ),
     Mutant(
         "bad units are counted",
-        "src/eigenveil/engines/population.py",
+        "src/eigenveil/engines/query.py",
         "norms[np.isfinite(norms)]",
         "norms",
         ("tests/contracts/test_operators.py",),

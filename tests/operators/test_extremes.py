@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 
 from eigenveil.kernels import Clip, loops
-from eigenveil.operators import samples
+from eigenveil.operators import Matrices, Products, Variances, samples
 from kernels.test_number_range import extreme_rows
+from support.blocks import blocks_of
 
 W = np.array([[0.3, -0.7], [0.5, 0.1], [-0.2, 0.6]])
 U = np.linalg.qr(W)[0]
@@ -28,15 +29,17 @@ def _variant(request, monkeypatch):
 
 def survey_all(operator):
     clips = [Clip(1.0, -20), Clip(2.0**100, 80)]
-    for chunk in operator.chunks():
-        operator.products(chunk, W)
-        operator.variances(chunk, U)
-        for make in (
-            lambda: operator.surveyor(W, np.full((3, 2), 0.5), clips),
-            lambda: operator.matrix_surveyor(np.zeros((3, 3)), clips),
+    for block in blocks_of(operator):
+        operator.products(block, W)
+        operator.variances(block, U)
+        for tensor, centre in (
+            (Products(W), np.full((3, 2), 0.5)),
+            (Matrices(), np.zeros((3, 3))),
+            (Variances(U), np.zeros(3)),
         ):
-            surveyor = make()
-            surveyor.add(chunk, None)
+            surveyor = operator.surveyor(tensor, centre, clips)
+            for piece, _ in operator.pieces(tensor, block):
+                surveyor.add(piece, None)
             surveyor.sums()
 
 

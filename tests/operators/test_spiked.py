@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from eigenveil.engines import MatrixPopulation
+from eigenveil.engines import SampledPopulation
 from eigenveil.kernels import to_single
-from eigenveil.operators import samples
+from eigenveil.operators import Matrices, samples
 
 
 @pytest.mark.parametrize("b", ["0x1.4000052aaaaacp+1", "0x1.2aaab2d555555p+1"])
@@ -19,6 +19,6 @@ def test_the_common_part_is_symmetric_to_the_bit(b):
     operator = samples.spiked(directions, [1 / 7], np.zeros((1, 2)))
     plain = to_single(operator._common(np.eye(2)))
     assert plain[0, 1] != plain[1, 0]
-    total = MatrixPopulation(operator).clipped_sum(np.zeros((2, 2)), 100.0, -25)
+    total = SampledPopulation(operator, Matrices()).clipped_sum(np.zeros((2, 2)), 100.0, -25)
     np.testing.assert_array_equal(total, total.T)
     np.testing.assert_allclose(np.ldexp(total.astype(float), -25), plain, rtol=1e-6)

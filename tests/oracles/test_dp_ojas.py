@@ -124,7 +124,7 @@ def test_poisson_steps_without_noise_are_the_pseudo_code():
     units = open_quiet(X, aside=(0.9, 0.009))
     answer = oracle(units)
     rounds = units.sampled(1 / 5)
-    batches = [np.flatnonzero(~next(rounds).plan.skip(0, 60)) for _ in range(5)]
+    batches = [np.flatnonzero(~next(rounds).plan.skip(0, 0, 60)) for _ in range(5)]
     assert len({batch.size for batch in batches}) > 1
     expected = transcription(X, units.random_start(1)[:, 0], batches, beta=4.0, rate=lambda _: 1.0, size=12)
     np.testing.assert_allclose(answer.direction, expected, atol=1e-5)

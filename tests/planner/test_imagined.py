@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from eigenveil.kernels import Clip
 from eigenveil.mechanisms import Veil
 from eigenveil.operators import samples
 from eigenveil.planner.guess import make_guess
@@ -44,6 +45,9 @@ def _agree(real, imagined, centre):
     wanted = real.clipped_sum(centre, radius, exponent) * 2.0**exponent / N
     found = imagined.clipped_sum(centre, radius, 0) / N
     assert found == pytest.approx(wanted, abs=0.08 * np.linalg.norm(wanted + 0.01 * radius))
+    counts, (total,) = imagined.survey(centre, edges, [Clip(radius, 0)])
+    np.testing.assert_array_equal(counts, imagined.counts_within(centre, edges))
+    np.testing.assert_array_equal(total / N, found)
     assert real.shape == imagined.shape
     assert real.symmetric == imagined.symmetric
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eigenveil import DPPCA, TrackedStream, samples
+from eigenveil import DPPCA, TrackedStream
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import open_source
 from eigenveil.sources.identities import identities
@@ -120,7 +120,7 @@ def test_parquet_of_people_is_refused_while_it_is_read(tmp_path):
     table = pa.table({"x": [1.0, 2.0], "who": [1.0, 2.0**60]})
     pq.write_table(table, tmp_path / "x.parquet")
     with pytest.raises(InvalidInputError, match="digits"):
-        list(samples.people(tmp_path / "x.parquet", "who").chunks())
+        list(open_source(tmp_path / "x.parquet", units="who").blocks())
 
 
 def test_a_missing_id_in_one_file_does_not_merge_the_people_of_another(tmp_path):

@@ -17,6 +17,7 @@ from eigenveil.subspace.tracking import (
     reconciled,
 )
 from eigenveil.units import Units
+from support.blocks import blocks_of
 
 
 def quiet_units(operator, *, relation="add-remove"):
@@ -61,7 +62,7 @@ def test_an_answer_without_noise_or_clipping_is_sigma_w(rows, form, inside):
     operator = FORMS[form](rows)
     state = told(basis(12, 4), np.ones(4), np.random.default_rng(1).normal(size=(12, 4)), np.inf)
     weights = Weights(np.array([1.0, 0.7, 0.5, 0.2]), inside)
-    products = np.concatenate([operator.products(chunk, state.W) for chunk in operator.chunks()])
+    products = np.concatenate([operator.products(block, state.W) for block in blocks_of(operator)])
     units = quiet_units(operator)
     answer = ask(units, state, weights, n_hat=float(len(products)), mu=0.5, quantile=1.0, what="round")
     np.testing.assert_allclose(answer.G, products.mean(axis=0), rtol=1e-4, atol=2e-4)

@@ -12,6 +12,7 @@ from eigenveil.privacy.gaussian import gaussian_mu
 from eigenveil.subspace.variances import SHARES, Variances, buy_variances
 from eigenveil.units import Units
 from mechanisms.test_sensitivity import neighbours
+from support.blocks import blocks_of
 from support.catalogue import MECHANISMS
 from support.checks import draws_match_ledger, noise_matches_ledger, stated_sensitivity_holds
 
@@ -29,7 +30,7 @@ def components_of(rows, k):
 
 
 def truth_of(operator, components):
-    numbers = np.concatenate([operator.variances(chunk, components.T) for chunk in operator.chunks()])
+    numbers = np.concatenate([operator.variances(block, components.T) for block in blocks_of(operator)])
     return numbers[:, :-1].mean(axis=0), float(numbers.sum(axis=1).mean()), len(numbers)
 
 

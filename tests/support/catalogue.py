@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from eigenveil.engines import BlockPopulation, MatrixPopulation, TensorPopulation, VectorPopulation
+from eigenveil.engines import SampledPopulation, TensorPopulation
 from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.mechanisms import (
     AtQuantile,
@@ -22,7 +22,7 @@ from eigenveil.mechanisms import (
 )
 from eigenveil.mechanisms.score_histogram import Picture, score_histogram
 from eigenveil.mechanisms.truncated_sum import noisy_truncated_sum
-from eigenveil.operators import samples
+from eigenveil.operators import Matrices, MeanRows, Products, samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.gaussian import gaussian_mu
 from eigenveil.subspace.bounds import Declared, buy_bounds
@@ -60,25 +60,25 @@ def _w(rows):
 
 
 def row_blocks(rows):
-    return BlockPopulation(samples.rows(rows), _w(rows))
+    return SampledPopulation(samples.rows(rows), Products(_w(rows)))
 
 
 def sparse_row_blocks(rows):
     shift = np.linspace(-1, 1, rows.shape[1]).astype(np.float32).astype(float)
-    return BlockPopulation(samples.rows(sparse.csr_array(rows)).shifted(shift), _w(rows))
+    return SampledPopulation(samples.rows(sparse.csr_array(rows)).shifted(shift), Products(_w(rows)))
 
 
 def single_row_blocks(rows):
     with np.errstate(all="ignore"):
-        return BlockPopulation(samples.rows(rows.astype(np.float32)), _w(rows))
+        return SampledPopulation(samples.rows(rows.astype(np.float32)), Products(_w(rows)))
 
 
 def row_matrices(rows):
-    return MatrixPopulation(samples.rows(rows))
+    return SampledPopulation(samples.rows(rows), Matrices())
 
 
 def row_vectors(rows):
-    return VectorPopulation(samples.rows(sparse.csr_array(rows)))
+    return SampledPopulation(samples.rows(sparse.csr_array(rows)), MeanRows())
 
 
 def _centre(population):

@@ -23,7 +23,7 @@ from rich.progress import Progress as Bars
 from eigenveil.cli.speaking import say, words
 from eigenveil.estimators import Progress
 from eigenveil.operators import PeopleOperator, RowsOperator
-from eigenveil.sources import Block
+from eigenveil.sources import Block, Partition
 from eigenveil.sources.wrapped import SameRows
 
 _QUIET = 2.0
@@ -175,9 +175,23 @@ class CountedSource(SameRows):
 
     watch: Watch
 
+    def over(self, partition: Partition, number: int) -> Partition:
+        """The same rows, counted; a reading begins with the first partition."""
+        return CountedPartition(partition, self.watch, begins=number == 0)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class CountedPartition:
+    """Another partition, whose rows are counted as they are read here."""
+
+    partition: Partition
+    watch: Watch
+    begins: bool
+
     def blocks(self) -> Iterator[Block]:
         """The same blocks."""
-        self.watch.began()
-        for block in self.source.blocks():
+        if self.begins:
+            self.watch.began()
+        for block in self.partition.blocks():
             self.watch.saw(int(block.values.shape[0]))
             yield block

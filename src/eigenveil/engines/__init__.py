@@ -1,31 +1,28 @@
 """Sums and counts over units, in one pass. Knows nothing of privacy or principal components."""
 
+from eigenveil.engines.engine import Engine
 from eigenveil.engines.local import LocalEngine
 from eigenveil.engines.plans import Coins, DisjointPlan, FullPlan, Plan, PoissonPlan, RangePlan, batches
-from eigenveil.engines.population import Population
-from eigenveil.engines.sampled import (
-    BlockPopulation,
-    MatrixPopulation,
-    SampledPopulation,
-    VariancePopulation,
-    VectorPopulation,
-)
+from eigenveil.engines.population import ExplicitPopulation, Population
+from eigenveil.engines.query import Query, SlotsQuery, SurveyQuery
+from eigenveil.engines.sampled import SampledPopulation
 from eigenveil.engines.tensors import TensorPopulation
 
 __all__ = [
-    "BlockPopulation",
     "Coins",
     "DisjointPlan",
+    "Engine",
+    "ExplicitPopulation",
     "FullPlan",
     "LocalEngine",
-    "MatrixPopulation",
     "Plan",
     "PoissonPlan",
     "Population",
+    "Query",
     "RangePlan",
     "SampledPopulation",
+    "SlotsQuery",
+    "SurveyQuery",
     "TensorPopulation",
-    "VariancePopulation",
-    "VectorPopulation",
     "batches",
 ]

@@ -5,76 +5,74 @@ from __future__ import annotations
 import functools
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any
+from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from eigenveil._typing import BoolArray, FloatArray, IntArray
-from eigenveil.kernels import Surveyor
+from eigenveil.engines.plans import Plan
+from eigenveil.engines.query import Chunk, Query, chunks
+from eigenveil.sources import Partition
+
+StateT = TypeVar("StateT")
+ResultT = TypeVar("ResultT")
+OutT = TypeVar("OutT")
 
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """Runs surveyors over chunks on the threads of this machine.
+    """Brings queries to chunks on the threads of this machine.
 
-    Each thread has a surveyor of its own; what they have summed is merged at the end. Integers add without error,
-    so the answer is the same for any number of threads and any chunking. A distributed engine has this one
-    method, with workers instead of threads.
+    The caller's thread reads, and others do the sums. Each has a state of its own; states are merged at the end.
+    Integers add without error, so the answer is the same for any number of threads and any chunking.
     """
 
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
 
-    def run(
-        self,
-        chunks: Iterable[tuple[Any, BoolArray | None]],
-        surveyor: Surveyor,
-        measure: Callable[[FloatArray], IntArray],
-    ) -> tuple[IntArray | int, list[IntArray]]:
-        """Survey all chunks (each with its units to skip); returns the sum of `measure` over norms, and the sums.
+    def reduce(self, partitions: Sequence[Partition], plan: Plan, query: Query[StateT, ResultT]) -> ResultT:
+        """The answer of a query over all units that the plan lets in."""
+        if self.threads > 1:
+            return query.finish(self._threaded(_in_order(partitions, plan), query))
+        return query.finish(functools.reduce(query.add, _in_order(partitions, plan), query.zero()))
 
-        At most two chunks per thread are in memory at a time.
-        """
-        if self.threads == 1:
-            counts: IntArray | int = 0
-            for chunk, skip in chunks:
-                counts = counts + measure(surveyor.add(chunk, skip))
-            return counts, surveyor.sums()
-        return self._run_threads(chunks, surveyor, measure)
+    def map(
+        self, partitions: Sequence[Partition], plan: Plan, transform: Callable[[Chunk], OutT]
+    ) -> Iterator[OutT]:
+        """What `transform` makes of each chunk, in the order of the data."""
+        return map(transform, _in_order(partitions, plan))
 
-    def _run_threads(
-        self,
-        chunks: Iterable[tuple[Any, BoolArray | None]],
-        surveyor: Surveyor,
-        measure: Callable[[FloatArray], IntArray],
-    ) -> tuple[IntArray | int, list[IntArray]]:
-        forks = [surveyor.fork() for _ in range(self.threads)]
-        free: SimpleQueue[Surveyor] = SimpleQueue()
-        for fork in forks:
-            free.put(fork)
+    def _threaded(self, every: Iterator[Chunk], query: Query[StateT, ResultT]) -> StateT:
+        """The merged state; at most two chunks per thread are in memory at a time."""
+        free: SimpleQueue[StateT] = SimpleQueue()
 
-        def one(chunk: Any, skip: BoolArray | None) -> IntArray:
-            mine = free.get()
+        def one(chunk: Chunk) -> None:
+            state = free.get()
             try:
-                return measure(mine.add(chunk, skip))
+                state = query.add(state, chunk)
             finally:
-                free.put(mine)
+                free.put(state)  # others wait for it, also where this one fails
 
-        counts: IntArray | int = 0
-        waiting: deque[Future[IntArray]] = deque()
+        waiting: deque[Future[None]] = deque()
         with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(self.threads) as pool:
-            for chunk, skip in chunks:
-                waiting.append(pool.submit(one, chunk, skip))
+            for number, chunk in enumerate(every):
+                if number < self.threads:  # as many states as chunks can be worked on at the same time
+                    free.put(query.zero())
+                waiting.append(pool.submit(one, chunk))
                 if len(waiting) > 2 * self.threads:
-                    counts = counts + waiting.popleft().result()
+                    waiting.popleft().result()
             for future in waiting:
-                counts = counts + future.result()
-        for fork in forks:
-            surveyor.merge(fork)
-        return counts, surveyor.sums()
+                future.result()
+        states = [free.get() for _ in range(free.qsize())]
+        return functools.reduce(query.merge, states, query.zero())
+
+
+def _in_order(partitions: Sequence[Partition], plan: Plan) -> Iterator[Chunk]:
+    """The chunks of one partition after the other."""
+    for number, partition in enumerate(partitions):
+        yield from chunks(plan, partition, number)
 
 
 @functools.cache

@@ -1,9 +1,11 @@
 """Which units a round sees: all, a disjoint part, a Poisson sample, or the next batch of a stream.
 
-A unit's coin is a function of a secret key, the round, and the unit's place in the pass, so that a re-read
-draws the same coins. Coins are as good as independent and uniform to anyone without the key. That makes
-parts survive both a removal and a replacement: taking a unit out leaves the others with coins that are
-again independent and uniform, whatever places they moved to, and replacing it moves nobody.
+A unit's coin is a function of a secret key, the round, the number of the unit's partition, and the unit's place
+there, so that a re-read draws the same coins, in any process, whatever other partitions hold. No two units share
+a partition and a place, so in every round each has a coin of its own. Coins are as good as independent and uniform
+to anyone without the key. That makes parts survive both a removal and a replacement: removing a unit leaves the
+others with coins of their own that are again independent and uniform, whatever places and partitions they moved to
+(also where a file vanishes with its last unit, or the same data are cut otherwise), and replacing it moves nobody.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ _BLOCK = 4096
 class Plan(Protocol):
     """Says which units are left out."""
 
-    def skip(self, start: int, units: int) -> BoolArray | None:
-        """Which of the units at places start to start + units are left out; None for nobody."""
+    def skip(self, partition: int, start: int, units: int) -> BoolArray | None:
+        """Which of the units at places start to start + units of a partition are left out; None for nobody."""
 
     def split(self, parts: int, key: bytes) -> Split:
         """Disjoint parts of the units this plan lets in; `key` is secret, for parts by coin."""
@@ -54,19 +56,21 @@ class Split(Protocol):
 
 @dataclass(frozen=True)
 class Coins:
-    """64 random bits for every (round, place), from a key."""
+    """64 random bits for every (round, partition, place), from a key."""
 
     key: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
 
-    def toss(self, round_: int, start: int, units: int) -> npt.NDArray[np.uint64]:
-        """The coins of a round for the units at places start to start + units."""
+    def toss(self, round_: int, partition: int, start: int, units: int) -> npt.NDArray[np.uint64]:
+        """The coins of a round for the units at places start to start + units of a partition."""
         first, last = start // _BLOCK, (start + units - 1) // _BLOCK
-        blocks = [self._block(round_, index) for index in range(first, last + 1)]
+        blocks = [self._block(round_, partition, index) for index in range(first, last + 1)]
         coins = np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.uint64)
         return coins[start - first * _BLOCK :][:units]
 
-    def _block(self, round_: int, index: int) -> npt.NDArray[np.uint64]:
-        stream = hashlib.shake_256(self.key + b"coins:%d:%d" % (round_, index)).digest(8 * _BLOCK)
+    def _block(self, round_: int, partition: int, index: int) -> npt.NDArray[np.uint64]:
+        """Labels of the first partition hold two numbers and those of others three, so no two are the same."""
+        other = b":%d" % partition if partition else b""
+        stream = hashlib.shake_256(self.key + b"coins:%d:%d" % (round_, index) + other).digest(8 * _BLOCK)
         return np.frombuffer(stream, dtype="<u8").astype(np.uint64)
 
 
@@ -74,7 +78,7 @@ class Coins:
 class FullPlan:
     """Everybody, in every round."""
 
-    def skip(self, start: int, units: int) -> BoolArray | None:  # noqa: ARG002
+    def skip(self, partition: int, start: int, units: int) -> BoolArray | None:  # noqa: ARG002
         """Nobody is left out."""
         return None
 
@@ -90,10 +94,10 @@ class Part:
     plan: DisjointPlan
     index: int
 
-    def skip(self, start: int, units: int) -> BoolArray | None:
+    def skip(self, partition: int, start: int, units: int) -> BoolArray | None:
         """All whose coin names another part are left out."""
-        others: BoolArray = self.plan.labels(start, units) != self.index
-        outside = self.plan.within.skip(start, units)
+        others: BoolArray = self.plan.labels(partition, start, units) != self.index
+        outside = self.plan.within.skip(partition, start, units)
         return others if outside is None else others | outside
 
     def split(self, parts: int, key: bytes) -> DisjointPlan:
@@ -108,7 +112,7 @@ class DisjointPlan:
     Examples
     --------
     >>> plan = DisjointPlan(3)
-    >>> int(sum((~plan.part(i).skip(0, 1000)).sum() for i in range(3)))
+    >>> int(sum((~plan.part(i).skip(0, 0, 1000)).sum() for i in range(3)))
     1000
     """
 
@@ -126,14 +130,14 @@ class DisjointPlan:
 
     def assert_disjoint(self) -> str:
         """A unit has one coin and a coin names one part: checked on a sample of coins."""
-        labels = self.labels(0, _BLOCK)
+        labels = self.labels(0, 0, _BLOCK)
         if not (np.all(labels >= 0) and np.all(labels < self.parts)):
             raise AssertionError("a coin names no part")
         return f"each unit in one of {self.parts} parts by its own keyed coin"
 
-    def labels(self, start: int, units: int) -> npt.NDArray[np.int64]:
+    def labels(self, partition: int, start: int, units: int) -> npt.NDArray[np.int64]:
         """The part of each unit: the top 32 bits of its coin, times the number of parts, over 2^32."""
-        top = self.coins.toss(0, start, units) >> np.uint64(32)
+        top = self.coins.toss(0, partition, start, units) >> np.uint64(32)
         return ((top * np.uint64(self.parts)) >> np.uint64(32)).astype(np.int64)
 
     def part(self, index: int) -> Part:
@@ -148,16 +152,24 @@ class RangePlan:
     """Units at places first to last (not included), in the order of the data: the paper's batches.
 
     Only where the number of units is public: a removal would move everybody behind it. `fixed_places` says that
-    the data vouch for places that stay when one unit becomes another.
+    the data vouch for places that stay when one unit becomes another. `starts` says how many units come before
+    each partition.
+
+    Examples
+    --------
+    >>> RangePlan(3, 6, starts=(0, 5)).skip(1, 0, 2).tolist()
+    [False, True]
     """
 
     first: int
     last: int
     fixed_places: bool = False
+    starts: tuple[int, ...] = field(default=(0,), repr=False)
 
-    def skip(self, start: int, units: int) -> BoolArray | None:
+    def skip(self, partition: int, start: int, units: int) -> BoolArray | None:
         """All at other places are left out."""
-        places = np.arange(start, start + units)
+        before = self.starts[partition] + start
+        places = np.arange(before, before + units)
         outside: BoolArray = (places < self.first) | (places >= self.last)
         return outside
 
@@ -213,12 +225,12 @@ class PoissonPlan:
         if not 0 < self.rate <= 1:
             raise InvalidInputError(f"rate must lie in (0, 1], got {self.rate!r}.")
 
-    def skip(self, start: int, units: int) -> BoolArray | None:
+    def skip(self, partition: int, start: int, units: int) -> BoolArray | None:
         """All whose coin is not below the rate are left out."""
         limit = int(self.rate * 2.0**64)
         if limit >= 1 << 64:
             return None
-        return self.coins.toss(self.round, start, units) >= np.uint64(limit)
+        return self.coins.toss(self.round, partition, start, units) >= np.uint64(limit)
 
     def split(self, parts: int, key: bytes) -> DisjointPlan:
         """Parts of the sample, by each unit's own coin."""
@@ -227,12 +239,13 @@ class PoissonPlan:
 
 @dataclass(frozen=True)
 class EmptySlots:
-    """All units but those in slots that count as empty."""
+    """All units of one partition, such as a batch of a stream, but those in slots that count as empty."""
 
     empty: BoolArray = field(repr=False)
 
-    def skip(self, start: int, units: int) -> BoolArray | None:
+    def skip(self, partition: int, start: int, units: int) -> BoolArray | None:
         """Empty slots are left out."""
+        assert partition == 0, "slots are places in one partition"
         return self.empty[start : start + units]
 
     def split(self, parts: int, key: bytes) -> DisjointPlan:

@@ -1,4 +1,4 @@
-"""Explicit tensors in memory, one per unit: the plainest population, and the measure of all others."""
+"""Explicit tensors in memory, one per unit: the reference that other populations are tested against."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from eigenveil._typing import FloatArray, IntArray
-from eigenveil.engines.population import Population, counts_at
+from eigenveil.engines.population import SurveyedPopulation
+from eigenveil.engines.query import counts_at
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip, TensorSurveyor, symmetric_part
 
 
-class TensorPopulation(Population):
+class TensorPopulation(SurveyedPopulation):
     """One tensor per unit, given as an array whose first axis counts the units.
 
     Parameters
     ----------
     values : array of shape (n, ...)
-        Numbers of any real type; rows that are not finite add nothing, in silence.
+        Numbers of any real type; rows that are not finite add nothing, silently.
     symmetric : bool
         Units are square matrices and only their symmetric part (A + A^T)/2 counts.
 

@@ -13,7 +13,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
 from eigenveil.operators import PeopleOperator, RowsOperator
-from eigenveil.sources import Block, Source
+from eigenveil.sources import Block, Partition
 from eigenveil.sources.wrapped import SameRows
 
 RowsLike = TypeVar("RowsLike", bound=RowsOperator | PeopleOperator)
@@ -29,7 +29,7 @@ def rescaled(operator: RowsLike, scale: FloatArray) -> RowsLike:
     --------
     >>> from eigenveil.operators import samples
     >>> halved = rescaled(samples.rows(np.array([[2.0, 3.0]])), np.array([2.0, 1.0]))
-    >>> next(halved.chunks()).tolist()
+    >>> next(halved.source.blocks()).values.tolist()
     [[1.0, 3.0]]
     """
     shift = None if operator.shift is None else operator.shift / scale
@@ -49,35 +49,60 @@ class RescaledSource(SameRows):
 
     scale: FloatArray
 
+    def over(self, partition: Partition, number: int) -> Partition:  # noqa: ARG002
+        """The same blocks, divided."""
+        return RescaledPartition(partition, self.scale)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RescaledPartition:
+    """The blocks of another partition with every column divided by its scale; single precision stays."""
+
+    partition: Partition
+    scale: FloatArray
+
     def blocks(self) -> Iterator[Block]:
-        """The same blocks, divided; single precision stays."""
-        for block in self.source.blocks():
+        """The same blocks, divided."""
+        for block in self.partition.blocks():
             yield Block(divided(block.values, self.scale), block.offsets)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class OneColumnSource:
+class OneColumnSource(SameRows):
     """One column of another source's rows."""
 
-    source: Source
     column: int
-    n_columns: int = 1
-    columns: tuple[str, ...] | None = None
 
     @property
-    def rereadable(self) -> bool:
-        """As the source is."""
-        return self.source.rereadable
+    def n_columns(self) -> int:
+        """One number a row."""
+        return 1
 
     @property
-    def fixed_places(self) -> bool:
-        """As the source has."""
-        return self.source.fixed_places
+    def columns(self) -> None:
+        """No names: there is nothing to choose."""
+
+    @property
+    def sparse(self) -> bool:
+        """One column is dense."""
+        return False
+
+    def over(self, partition: Partition, number: int) -> Partition:  # noqa: ARG002
+        """The same blocks, one number a row."""
+        return OneColumnPartition(partition, self.column)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class OneColumnPartition:
+    """One column of another partition's rows."""
+
+    partition: Partition
+    column: int
 
     def blocks(self) -> Iterator[Block]:
         """The same blocks, one number a row."""
         where = slice(self.column, self.column + 1)
-        for block in self.source.blocks():
+        for block in self.partition.blocks():
             values: Any = block.values
             taken = dense(values[:, where] if sparse.issparse(block.values) else np.asarray(values)[:, where])
             yield Block(np.ascontiguousarray(taken), block.offsets)

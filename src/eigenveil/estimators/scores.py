@@ -186,6 +186,15 @@ class LabelledSource:
         """As the source has."""
         return self.source.fixed_places
 
+    @property
+    def sparse(self) -> bool:
+        """As the source is."""
+        return self.source.sparse
+
+    def partitions(self) -> Sequence[LabelledSource]:
+        """One: groups are given in the order of all rows."""
+        return (self,)
+
     def blocks(self) -> Iterator[Block]:
         """The same blocks, one column wider."""
         start = 0

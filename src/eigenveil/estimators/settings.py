@@ -172,8 +172,8 @@ def read_engine(engine: Any) -> LocalEngine | None:
     """The engine that is meant; None is the default one."""
     if isinstance(engine, str) and engine == "auto":
         return None
-    if hasattr(engine, "run"):
-        return engine  # type: ignore[no-any-return]  # anything with LocalEngine's one method
+    if hasattr(engine, "reduce"):
+        return engine  # type: ignore[no-any-return]  # anything that is an Engine
     raise InvalidInputError(f"engine must be 'auto' or an engine such as LocalEngine(), got {engine!r}.")
 
 

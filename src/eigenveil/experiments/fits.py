@@ -10,6 +10,7 @@ A change in this file makes all results be run again; what is only said of a met
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,8 @@ def _with(setting: Setting, seed: int) -> dict[str, Any]:
 
 def _plain(data: Dataset, setting: Setting, _: int) -> Release:
     """The top eigenvectors of the mean of all A_i."""
-    rows = (np.asarray(chunk, dtype=np.float64) for chunk in data.samples.chunks())
+    every = chain.from_iterable(partition.blocks() for partition in data.samples.partitions())
+    rows = (np.asarray(block.values, dtype=np.float64) for block in every)
     mean = sum((block.T @ block for block in rows), np.zeros((setting.d, setting.d))) / setting.n
     if isinstance(data.samples, SpikedOperator):
         mean += (data.samples.directions * data.samples.eigenvalues) @ data.samples.directions.T

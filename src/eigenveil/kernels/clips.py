@@ -34,16 +34,19 @@ class Clip:
 
 
 class Surveyor(Protocol):
-    """Goes over chunks of units once; keeps one clipped sum per clip, and tells the norms of each chunk."""
+    """Goes over chunks of units once; keeps one clipped sum per clip, and tells the norms of each chunk.
 
-    def fork(self) -> Self:
-        """A surveyor of the same things with empty sums, for another thread."""
+    It can be pickled, with what it has summed and without its work space.
+    """
+
+    def fresh(self) -> Self:
+        """The same with empty sums, for another thread; what is public in it is shared, which is quick."""
 
     def add(self, chunk: Any, skip: BoolArray | None) -> FloatArray:
         """Take in a chunk; returns its units' norms, infinite where a unit is bad or skipped."""
 
     def merge(self, other: Self) -> None:
-        """Take over what a fork has summed."""
+        """Add what another has summed."""
 
     def sums(self) -> list[IntArray]:
         """One sum per clip, in whole grid steps."""
@@ -63,7 +66,7 @@ class TensorSurveyor:
         for clip in clips:
             inner_radius(size=centre.size, radius=clip.radius, exponent=clip.exponent)
 
-    def fork(self) -> TensorSurveyor:
+    def fresh(self) -> TensorSurveyor:
         """The same with empty sums."""
         return TensorSurveyor(self._centre, self._clips)
 
@@ -91,7 +94,7 @@ class TensorSurveyor:
         return norms
 
     def merge(self, other: TensorSurveyor) -> None:
-        """Take over what a fork has summed."""
+        """Add what another has summed."""
         for q, more in enumerate(other._sums):
             self._sums[q] += more
 
@@ -144,11 +147,11 @@ class RowSurveyor:
             self._single = SingleRowLoop(W, self._centre, inner=less, exponents=coarse, **same)
         self._up = [1 << (h - exponent) for h, exponent in zip(coarse, exponents, strict=True)]
 
-    def fork(self) -> RowSurveyor:
+    def fresh(self) -> RowSurveyor:
         """The same with empty sums."""
         twin = copy.copy(self)
-        twin._loop = self._loop.fork()
-        twin._single = None if self._single is None else self._single.fork()
+        twin._loop = self._loop.fresh()
+        twin._single = None if self._single is None else self._single.fresh()
         return twin
 
     def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
@@ -158,7 +161,7 @@ class RowSurveyor:
         return self._loop.add(chunk, skip)
 
     def merge(self, other: RowSurveyor) -> None:
-        """Take over what a fork has summed."""
+        """Add what another has summed."""
         self._loop.merge(other._loop)
         if self._single is not None and other._single is not None:
             self._single.merge(other._single)
@@ -225,10 +228,10 @@ class SparseRowSurveyor:
             shift=self._shift,
         )
 
-    def fork(self) -> SparseRowSurveyor:
+    def fresh(self) -> SparseRowSurveyor:
         """The same with empty sums."""
         twin = copy.copy(self)
-        twin._loop = self._loop.fork()
+        twin._loop = self._loop.fresh()
         return twin
 
     def add(self, chunk: sparse.csr_array[Any, Any], skip: BoolArray | None = None) -> FloatArray:
@@ -236,7 +239,7 @@ class SparseRowSurveyor:
         return self._loop.add(chunk, skip)
 
     def merge(self, other: SparseRowSurveyor) -> None:
-        """Take over what a fork has summed."""
+        """Add what another has summed."""
         self._loop.merge(other._loop)
 
     def sums(self) -> list[IntArray]:

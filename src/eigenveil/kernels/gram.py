@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -52,14 +54,26 @@ class GramSurveyor:
         pairs = zip(roots, self._row_exponents, strict=True)
         self._inner = np.array([inner_radius(size=d, radius=root, exponent=h) for root, h in pairs])
         self._per_grid = np.ldexp(1.0, -np.array(self._row_exponents, dtype=np.int64))
-        self._near = np.zeros((len(clips), d, d))
         self._sums = np.zeros((len(clips), d, d), dtype=np.int64)
         self._rows = 0
-        self._work = np.empty(GROUP * d)
 
-    def fork(self) -> GramSurveyor:
+    def fresh(self) -> GramSurveyor:
         """The same with empty sums."""
         return GramSurveyor(self._d, self._clips, shift=self._shift)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the work space; what floats have summed becomes integers first."""
+        self._settle()
+        return {name: value for name, value in vars(self).items() if name not in ("_work", "_near")}
+
+    @cached_property
+    def _near(self) -> FloatArray:
+        """Sums of some rows, exact in floats."""
+        return np.zeros((len(self._clips), self._d, self._d))
+
+    @cached_property
+    def _work(self) -> FloatArray:
+        return np.empty(GROUP * self._d)
 
     def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
         """Take in rows of shape (units, d)."""
@@ -78,7 +92,7 @@ class GramSurveyor:
         return norms
 
     def merge(self, other: GramSurveyor) -> None:
-        """Take over what a fork has summed."""
+        """Add what another has summed."""
         other._settle()
         self._sums += other._sums
 
@@ -90,9 +104,10 @@ class GramSurveyor:
 
     def _settle(self) -> None:
         """Move what floats have summed into integers."""
-        self._sums += self._near.astype(np.int64)
-        self._near[:] = 0.0
-        self._rows = 0
+        if self._rows:
+            self._sums += self._near.astype(np.int64)
+            self._near[:] = 0.0
+            self._rows = 0
 
     def _whole(self, rows: Rows | Columns, skip: BoolArray | None, squares: FloatArray) -> FloatArray:
         """Rows as integers, for every clip: shape (clips, rows, d). Fills in `squares`, infinite for bad rows."""

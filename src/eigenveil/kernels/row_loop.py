@@ -6,7 +6,8 @@ import copy
 import ctypes
 import math
 from collections.abc import Sequence
-from typing import Self
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
@@ -25,7 +26,9 @@ FLOOR = 2.0**-1000
 
 
 class Loop:
-    """What loops over rows have in common: public numbers, and integer sums that forks start anew.
+    """What loops over rows have in common: public numbers, and integer sums.
+
+    Work space is made where it is first needed, and never copied or pickled.
 
     Parameters
     ----------
@@ -61,13 +64,21 @@ class Loop:
         self.cc = upper_square(upper_norm(C))
         self._start()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the work space."""
+        return {name: value for name, value in vars(self).items() if name not in ("_work", "_near")}
+
     def _start(self) -> None:
         self._sums = np.zeros((self.inner.size, self.d, self.mp), dtype=np.int64)
         self.f_sums = np.zeros(self.inner.size, dtype=np.int64)
-        self._totals: tuple[IntArray, ...] = (self._sums, self.f_sums)
 
-    def fork(self) -> Self:
-        """The same loop with sums of its own, for another thread."""
+    @property
+    def _totals(self) -> tuple[IntArray, ...]:
+        """All that is summed, as arrays that `merge` adds to."""
+        return self._sums, self.f_sums
+
+    def fresh(self) -> Self:
+        """The same loop with sums of its own, which are empty."""
         twin = copy.copy(self)
         twin._start()
         return twin
@@ -93,8 +104,14 @@ class RowLoop(Loop):
     def _start(self) -> None:
         super()._start()
         self._offsets = np.zeros(1, dtype=np.int64)
-        self._totals = (*self._totals, self._offsets)
-        self._work = np.empty(GROUP * (self.d + self.both.shape[1] + self.mp))
+
+    @property
+    def _totals(self) -> tuple[IntArray, ...]:
+        return (*super()._totals, self._offsets)
+
+    @cached_property
+    def _work(self) -> FloatArray:
+        return np.empty(GROUP * (self.d + self.both.shape[1] + self.mp))
 
     def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
         """Add a block of rows; returns their norms.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from eigenveil._typing import BoolArray, FloatArray, Rows, SingleArray
 from eigenveil.kernels import loops
@@ -63,10 +65,14 @@ class SingleRowLoop(Loop):
         super().__init__(W, C, inner=inner, exponents=exponents, f_scale=f_scale, shift=shift, lanes=_LANES)
         self.both_single = self.both.astype(np.float32)
 
-    def _start(self) -> None:
-        super()._start()
-        self._near = np.zeros(self._sums.shape, dtype=np.uint32)
-        self._work = np.empty(GROUP * (self.d + self.both.shape[1] + self.mp))
+    @cached_property
+    def _near(self) -> npt.NDArray[np.uint32]:
+        """Sums of a few rows; zero between calls."""
+        return np.zeros(self._sums.shape, dtype=np.uint32)
+
+    @cached_property
+    def _work(self) -> FloatArray:
+        return np.empty(GROUP * (self.d + self.both.shape[1] + self.mp))
 
     def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
         """Add a block of float32 rows; returns their norms, as `RowLoop.add` does."""

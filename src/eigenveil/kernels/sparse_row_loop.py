@@ -80,7 +80,10 @@ class SparseRowLoop(Loop):
     def _start(self) -> None:
         super()._start()
         self._y_words = np.zeros((self.inner.size, 2, self.m), dtype=np.int64)
-        self._totals = (*self._totals, self._y_words)
+
+    @property
+    def _totals(self) -> tuple[IntArray, ...]:
+        return (*super()._totals, self._y_words)
 
     @property
     def y_sums(self) -> list[list[int]]:

@@ -6,14 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 from eigenveil._typing import FloatArray
-from eigenveil.engines.population import Population
+from eigenveil.engines.population import ExplicitPopulation
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels.fixed_point import padded_width, squared_norms
 from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy.relation import Relation
 
 
-def gradients(population: Population) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+def gradients(population: ExplicitPopulation) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """All tensors as rows (slots, size), and which are good; bad ones (not finite, norm overflows) are 0."""
     size = int(np.prod(population.shape))
     blocks, good = [np.zeros((0, size))], [np.zeros(0, dtype=np.bool_)]

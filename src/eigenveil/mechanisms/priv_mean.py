@@ -17,7 +17,7 @@ import numpy as np
 
 from eigenveil._typing import FloatArray
 from eigenveil.engines import TensorPopulation
-from eigenveil.engines.population import Population
+from eigenveil.engines.population import ExplicitPopulation
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.gradients import check_tau, gradients, need_fixed_places
 from eigenveil.mechanisms.histogram import stability_histograms
@@ -28,7 +28,7 @@ from eigenveil.privacy.gaussian import check_delta, check_epsilon, gaussian_mu
 
 
 def priv_mean(
-    population: Population,
+    population: ExplicitPopulation,
     *,
     top_eigenvalue: float,
     epsilon: float,
@@ -44,7 +44,7 @@ def priv_mean(
 
     Parameters
     ----------
-    population : Population
+    population : ExplicitPopulation
         Units with a vector each.
     top_eigenvalue : float
         Public: what PrivRange answered, or a number fixed in advance.

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from eigenveil._typing import FloatArray
-from eigenveil.engines.population import Population
+from eigenveil.engines.population import ExplicitPopulation
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.gradients import check_tau, gradients, need_fixed_places
 from eigenveil.mechanisms.histogram import stability_histogram
@@ -26,7 +26,7 @@ from eigenveil.privacy.gaussian import check_delta, check_epsilon
 
 
 def priv_range(
-    population: Population,
+    population: ExplicitPopulation,
     *,
     epsilon: float,
     delta: float,
@@ -40,7 +40,7 @@ def priv_range(
 
     Parameters
     ----------
-    population : Population
+    population : ExplicitPopulation
         Units with a vector each; their order is that of the data.
     epsilon, delta : float
         The cost.

@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from eigenveil._typing import BoolArray, FloatArray, IntArray
-from eigenveil.engines import VectorPopulation
+from eigenveil.engines import SampledPopulation
+from eigenveil.engines.query import Chunk
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import row_product, squared_row_norms
 from eigenveil.mechanisms.veil import Veil
@@ -117,14 +117,14 @@ class CellSums:
 
 
 def score_histogram(
-    population: VectorPopulation, picture: Picture, *, mu: float, veil: Veil, what: str = "score histogram"
+    population: SampledPopulation, picture: Picture, *, mu: float, veil: Veil, what: str = "score histogram"
 ) -> CellSums:
     """How much weight of units lies in every cell of a picture, plus Gaussian noise.
 
     Parameters
     ----------
-    population : VectorPopulation
-        Rows or people.
+    population : SampledPopulation
+        Of rows or people, whatever their tensor.
     picture : Picture
         Axes, edges, number of groups: public.
     mu : float
@@ -155,7 +155,7 @@ def score_histogram(
     ==============================  ==================================================================
     no units                        noise around 0
     one unit, all equal, huge       a weight of 1 in one cell, or outside
-    nan, inf, norm overflows        such a row adds nothing, in silence; its unit's other rows share 1
+    nan, inf, norm overflows        such a row adds nothing, silently; its  unit's other rows share 1
     a row of no known group         the same
     a person with many rows         weight 1 in all, but for less than a grid step per cell
     units that are matrices         refused (public)
@@ -163,13 +163,14 @@ def score_histogram(
 
     Examples
     --------
-    >>> from eigenveil.operators import samples
+    >>> from eigenveil.operators import MeanRows, samples
     >>> from eigenveil.privacy import Budget, Ledger
     >>> X = np.tile([[1.0, 2.0], [-1.0, 2.0], [1.0, -2.0], [-1.0, -2.0]], (2500, 1))
     >>> veil = Veil(Ledger(Budget.from_mu(1.0)))
     >>> edges = np.array([-4.0, 0.0, 4.0])
     >>> picture = Picture(axes=np.eye(2), origin=np.zeros(2), edges=(edges, edges))
-    >>> sums = score_histogram(VectorPopulation(samples.rows(X)), picture, mu=1.0, veil=veil)
+    >>> rows = SampledPopulation(samples.rows(X), MeanRows())
+    >>> sums = score_histogram(rows, picture, mu=1.0, veil=veil)
     >>> sums.inside.shape, bool(np.all(np.abs(sums.inside - 2500) < 200)), sums.noise < 1.01
     ((2, 2), True, True)
     """
@@ -179,8 +180,8 @@ def score_histogram(
     if operator.d != picture.d:
         raise InvalidInputError(f"the picture is of rows with {picture.d} columns, these have {operator.d}.")
     grant = veil.gaussian(what, mu=mu, sensitivity=_sensitivity(veil), draws=picture.size, purpose=Purpose.SCORES)
-    counter = _Counter(operator, picture, whole=(1 << -grant.exponent) if grant.exponent <= 0 else 0)
-    _, (sums,) = population.engine.run(population._chunks(), counter, lambda _: np.zeros(1, dtype=np.int64))
+    whole = (1 << -grant.exponent) if grant.exponent <= 0 else 0
+    sums = population.reduce(CellQuery(operator=operator.without_data(), picture=picture, whole=whole))
     noisy = grant.release(sums).reshape(picture.groups or 1, -1)
     inside, outside = noisy[:, :-1].reshape(picture.shape), noisy[:, -1]
     return CellSums(
@@ -188,74 +189,82 @@ def score_histogram(
     )
 
 
-class _Counter:
-    """Sums weights chunk by chunk, as an engine asks for it; its forks are merged without error."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CellQuery:
+    """Sums of weights over the cells of a picture; the state is one whole number of grid steps per cell.
 
-    def __init__(self, operator: RowsOperator | PeopleOperator, picture: Picture, *, whole: int) -> None:
-        self._operator, self._picture, self._whole = operator, picture, whole
-        self._sums = np.zeros(picture.size, dtype=np.int64)
+    Parameters
+    ----------
+    operator : RowsOperator or PeopleOperator
+        Without data.
+    picture : Picture
+        Axes, edges, number of groups.
+    whole : int
+        Grid steps in a weight of 1.
+    """
 
-    def fork(self) -> Self:
-        """The same with empty sums."""
-        return type(self)(self._operator, self._picture, whole=self._whole)
+    operator: RowsOperator | PeopleOperator
+    picture: Picture
+    whole: int
 
-    def add(self, chunk: Any, skip: BoolArray | None) -> FloatArray:
-        """Take in a chunk of rows, or of people; no norms are told."""
-        if self._operator.single_rows:
-            cells, person = self._cells(chunk), None
-        else:
-            cells = self._cells(chunk.values)
-            person = np.repeat(np.arange(chunk.offsets.size - 1), np.diff(chunk.offsets))
-        counted = cells >= 0
-        if skip is not None:
-            counted &= ~(skip if person is None else skip[person])
+    def zero(self) -> IntArray:
+        """Empty cells."""
+        return np.zeros(self.picture.size, dtype=np.int64)
+
+    def add(self, state: IntArray, chunk: Chunk) -> IntArray:
+        """Add the weights of a chunk of rows, or of people."""
+        cells = self._cells(chunk.block.values)
+        counted, offsets = cells >= 0, chunk.block.offsets
+        person = None if offsets is None else np.repeat(np.arange(chunk.block.units), np.diff(offsets))
+        if chunk.skip is not None:
+            counted &= ~(chunk.skip if person is None else chunk.skip[person])
         if person is None:
-            self._sums += self._whole * np.bincount(cells[counted], minlength=self._sums.size)
+            state += self.whole * np.bincount(cells[counted], minlength=state.size)
         else:
-            self._add_people(person[counted], cells[counted])
-        return np.zeros(0)
+            self._add_people(state, person[counted], cells[counted])
+        return state
 
-    def merge(self, other: Self) -> None:
-        """Take over what a fork has summed."""
-        self._sums += other._sums
+    def merge(self, one: IntArray, other: IntArray) -> IntArray:
+        """Integers add up."""
+        return one + other
 
-    def sums(self) -> list[IntArray]:
+    def finish(self, state: IntArray) -> IntArray:
         """The sums, in whole grid steps."""
-        return [self._sums]
+        return state
 
-    def _add_people(self, person: IntArray, cells: IntArray) -> None:
+    def _add_people(self, state: IntArray, person: IntArray, cells: IntArray) -> None:
         """Step 2: rows per person and cell, as parts of all rows of that person."""
         rows = np.bincount(person)
         pairs, together = np.unique(np.stack([person, cells]), axis=1, return_counts=True)
-        parts = together.astype(np.int64) * self._whole // rows[pairs[0]]  # both factors are below 2^31
-        np.add.at(self._sums, pairs[1], parts)
+        parts = together.astype(np.int64) * self.whole // rows[pairs[0]]  # both factors are below 2^31
+        np.add.at(state, pairs[1], parts)
 
     def _cells(self, values: Any) -> IntArray:
         """Step 1: the number of every row's cell; -1 for rows that add nothing."""
         out = np.empty(values.shape[0], dtype=np.int64)
-        for where in cut(len(out), 4 * self._picture.d if not sparse.issparse(values) else 64):
+        for where in cut(len(out), 64 if self.operator.sparse else 4 * self.picture.d):
             out[where] = self._of_piece(values[where])
         return out
 
     def _of_piece(self, values: Any) -> IntArray:
         scores, good, codes = self._scores(values)
         cell, inside = np.zeros(len(scores), dtype=np.int64), good.copy()
-        for score, edges in zip(scores.T, self._picture.edges, strict=True):
+        for score, edges in zip(scores.T, self.picture.edges, strict=True):
             place = np.searchsorted(edges, score, side="right") - 1
             place[score == edges[-1]] = len(edges) - 2
             inside &= (place >= 0) & (place < len(edges) - 1)
             cell = cell * (len(edges) - 1) + place
-        per_group = self._picture.size // (self._picture.groups or 1)
+        per_group = self.picture.size // (self.picture.groups or 1)
         cell = np.where(inside, cell, per_group - 1)
         return np.where(good, codes * per_group + cell, -1)
 
     def _scores(self, values: Any) -> tuple[FloatArray, BoolArray, IntArray]:
         """Scores of rows, which rows are good, and their groups."""
-        picture, d = self._picture, len(self._picture.axes)
-        if sparse.issparse(values) and self._operator.shift is None and self._operator.removed is None:
+        picture, d = self.picture, len(self.picture.axes)
+        if self.operator.sparse and self.operator.shift is None and self.operator.removed is None:
             scores, squares, last = _sparse_scores(values, picture)
         else:
-            rows = self._operator.dense(values)
+            rows = self.operator.dense(values)
             plain = np.ascontiguousarray(rows[:, :d])
             scores = row_product(plain, picture.axes, shift=picture.origin)
             squares, last = squared_row_norms(plain), rows[:, d:].ravel()

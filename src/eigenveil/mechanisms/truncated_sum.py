@@ -8,14 +8,14 @@ from fractions import Fraction
 import numpy as np
 
 from eigenveil._typing import FloatArray
-from eigenveil.engines.population import Population
+from eigenveil.engines.population import ExplicitPopulation
 from eigenveil.mechanisms.gradients import gradients
 from eigenveil.mechanisms.veil import Veil, check_sensitivity
 from eigenveil.privacy.entries import Purpose
 
 
 def noisy_truncated_sum(
-    population: Population,
+    population: ExplicitPopulation,
     *,
     centre: FloatArray,
     reach: float,

@@ -7,13 +7,19 @@ from eigenveil.operators.operator import Operator
 from eigenveil.operators.people import PeopleOperator
 from eigenveil.operators.rows import RowsOperator
 from eigenveil.operators.spiked import SpikedOperator
+from eigenveil.operators.tensors import Matrices, MeanRows, Products, Tensor, Variances
 
 __all__ = [
+    "Matrices",
     "MatricesOperator",
+    "MeanRows",
     "Operator",
     "PeopleOperator",
+    "Products",
     "RowsOperator",
     "SpikedOperator",
+    "Tensor",
+    "Variances",
     "as_operator",
     "is_operator",
     "made_of_rows",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -12,8 +12,8 @@ from scipy import sparse
 from eigenveil._typing import FloatArray, IntArray
 from eigenveil.kernels import exact_sum, row_product, squared_row_norms, to_single
 from eigenveil.operators.operator import also_removed, cut, take_off
-from eigenveil.sources import Source
-from eigenveil.sources.source import Values
+from eigenveil.sources import Partition, Source
+from eigenveil.sources.source import Schema, Values
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,11 @@ class FromRows:
         return self.source.fixed_places
 
     @property
+    def sparse(self) -> bool:
+        """As the source is."""
+        return self.source.sparse
+
+    @property
     def has_rows(self) -> bool:
         """They are made of rows."""
         return True
@@ -43,6 +48,14 @@ class FromRows:
     def semidefinite(self) -> bool:
         """Means of x x^T."""
         return True
+
+    def partitions(self) -> Sequence[Partition]:
+        """As the source has."""
+        return self.source.partitions()
+
+    def without_data(self) -> Self:
+        """The same over the schema of the source alone."""
+        return replace(self, source=Schema.of(self.source))
 
     def dense(self, values: Values) -> FloatArray:
         """Rows as they are meant: shifted and projected."""
@@ -57,7 +70,7 @@ class FromRows:
 
         Sparse rows stay sparse unless something is removed.
         """
-        if sparse.issparse(values) and self.removed is None:
+        if self.sparse and self.removed is None:
             return _with_rest(*self._sparse_products(values, U))
         out = np.empty((values.shape[0], U.shape[1] + 1))
         for where in cut(len(out), 16 * self.d):  # pieces that stay in the cache

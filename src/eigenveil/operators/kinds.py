@@ -12,7 +12,7 @@ from eigenveil.operators.rows import RowsOperator
 
 def is_operator(data: Any) -> TypeGuard[Operator]:
     """Whether `samples` made this, or something that can do the same."""
-    return all(hasattr(data, name) for name in ("d", "chunks", "products", "surveyor"))
+    return all(hasattr(data, name) for name in ("d", "partitions", "products", "surveyor"))
 
 
 def as_operator(data: Any) -> Operator:

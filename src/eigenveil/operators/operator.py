@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
 
-from eigenveil._typing import BoolArray, FloatArray, IntArray
+from eigenveil._typing import FloatArray
 from eigenveil.kernels import Clip, Surveyor, row_product
+from eigenveil.operators.tensors import Tensor
+from eigenveil.sources import Block, Partition
 
 
 class Operator(Protocol):
-    """Units with a d x d matrix A_i each, reached chunk by chunk.
+    """Units with a d x d matrix A_i each, which come in partitions, and these in blocks.
 
     Promises: what comes out for a unit is a function of that unit and the public arguments, to the bit; a bad unit
     (not finite, or its norm overflows) comes out as nan or with an infinite norm, and adds to no sum.
-    A chunk is whatever the operator likes; only `units` looks into it from outside.
     """
 
     @property
@@ -39,32 +41,32 @@ class Operator(Protocol):
     def semidefinite(self) -> bool:
         """Whether every A_i is positive semidefinite whatever the data."""
 
-    def chunks(self) -> Iterator[Any]:
+    def partitions(self) -> Sequence[Partition]:
         """All units, in the same order in every pass."""
 
-    def units(self, chunk: Any) -> int:
-        """How many units a chunk holds."""
+    def without_data(self) -> Self:
+        """What is public of the operator: it does the same with blocks from elsewhere, and its pickle is small."""
 
-    def products(self, chunk: Any, W: FloatArray) -> FloatArray:
+    def products(self, block: Block, W: FloatArray) -> FloatArray:
         """A_i W of every unit: shape (units, d, m)."""
 
-    def variances(self, chunk: Any, U: FloatArray) -> FloatArray:
+    def variances(self, block: Block, U: FloatArray) -> FloatArray:
         """For orthonormal columns u_j of U: u_j^T A_i u_j, and last the rest of the trace: shape (units, k + 1).
 
-        A chunk is never made dense as a whole. All of a bad unit is nan.
+        A block is never made dense as a whole. All of a bad unit is nan.
         """
 
-    def surveyor(self, W: FloatArray, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """Goes over chunks for norms and clipped sums of A_i W - centre."""
+    def vectors(self, block: Block) -> FloatArray:
+        """The mean row of every unit: shape (units, d); refused where units have no rows."""
 
-    def matrix_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """The same for (A_i + A_i^T)/2 - centre."""
+    def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        """What measures and sums a unit's tensor less `centre`; it takes what `pieces` hands out."""
 
-    def vector_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """The same for the units' mean rows less `centre`; refused where units have no rows."""
+    def pieces(self, tensor: Tensor, block: Block) -> Iterator[tuple[Any, slice]]:
+        """A block in the form that the surveyor of this tensor takes, and which units each piece holds."""
 
     def shifted(self, shift: FloatArray) -> Operator:
-        """The operator with `shift` taken off every row; refused where units have no rows."""
+        """The operator with `shift` subtracted from every row; refused where units have no rows."""
 
     def projected(self, removed: FloatArray) -> Operator:
         """The operator of P A_i P, P = I - removed removed^T; `removed` has orthogonal columns.
@@ -73,30 +75,10 @@ class Operator(Protocol):
         """
 
 
-class Prepared:
-    """A surveyor whose chunks are first cut and turned into what an inner surveyor takes."""
-
-    def __init__(self, inner: Surveyor, pieces: Callable[[Any], Iterator[tuple[Any, slice]]]) -> None:
-        self._inner, self._pieces = inner, pieces
-
-    def fork(self) -> Self:
-        """The same with empty sums."""
-        return type(self)(self._inner.fork(), self._pieces)
-
-    def add(self, chunk: Any, skip: BoolArray | None) -> FloatArray:
-        """Take in a chunk, piece by piece."""
-        norms = [
-            self._inner.add(piece, None if skip is None else skip[where]) for piece, where in self._pieces(chunk)
-        ]
-        return np.concatenate(norms) if norms else np.zeros(0)
-
-    def merge(self, other: Self) -> None:
-        """Take over what a fork has summed."""
-        self._inner.merge(other._inner)
-
-    def sums(self) -> list[IntArray]:
-        """One sum per clip."""
-        return self._inner.sums()
+def formed_pieces(operator: Operator, tensor: Tensor, block: Block) -> Iterator[tuple[FloatArray, slice]]:
+    """Explicit tensors of a few units at a time."""
+    for where in cut(block.units, math.prod(tensor.shape(operator.d))):
+        yield tensor.of(operator, block.between(where.start, where.stop)), where
 
 
 def cut(units: int, entries: int) -> Iterator[slice]:

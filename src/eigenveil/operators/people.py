@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from eigenveil._typing import FloatArray, IntArray
@@ -13,7 +11,7 @@ from eigenveil.operators.from_rows import FromRows, sums_by
 from eigenveil.sources import Block
 
 
-class PeopleOperator(FromRows, ExplicitOperator[Block]):
+class PeopleOperator(FromRows, ExplicitOperator):
     """People of a source whose blocks have offsets.
 
     Rows that are not finite, or whose norm overflows, are left out of their person; a person with no row left
@@ -25,46 +23,33 @@ class PeopleOperator(FromRows, ExplicitOperator[Block]):
         """A person may have any number of rows."""
         return False
 
-    def chunks(self) -> Iterator[Block]:
-        """Blocks of whole people."""
-        return iter(self.source.blocks())
-
-    def units(self, chunk: Block) -> int:
-        """One unit per person."""
-        return _offsets(chunk).size - 1
-
-    def piece(self, chunk: Block, where: slice) -> Block:
-        """Some of the people."""
-        offsets = _offsets(chunk)[where.start : where.stop + 1]
-        return Block(chunk.values[int(offsets[0]) : int(offsets[-1])], offsets - offsets[0])
-
-    def products(self, chunk: Block, W: FloatArray) -> FloatArray:
+    def products(self, block: Block, W: FloatArray) -> FloatArray:
         """Mean of x (W^T x)^T over each person's rows."""
-        rows = self.dense(chunk.values)
-        return self._means(chunk, rows, row_product(rows, W))
+        rows = self.dense(block.values)
+        return self._means(block, rows, row_product(rows, W))
 
-    def variances(self, chunk: Block, U: FloatArray) -> FloatArray:
+    def variances(self, block: Block, U: FloatArray) -> FloatArray:
         """Means over each person's good rows."""
-        of_rows = self.row_variances(chunk.values, U)
+        of_rows = self.row_variances(block.values, U)
         good = np.isfinite(of_rows).all(axis=1)
-        units = self.units(chunk)
-        person = np.repeat(np.arange(units), np.diff(_offsets(chunk)))[good]
+        units = block.units
+        person = np.repeat(np.arange(units), np.diff(_offsets(block)))[good]
         with np.errstate(invalid="ignore"):
             counts = np.bincount(person, minlength=units)[:, None]
             means: FloatArray = sums_by(person, units, of_rows[good].T) / counts
         return means
 
-    def vectors(self, chunk: Block) -> FloatArray:
+    def vectors(self, block: Block) -> FloatArray:
         """Each person's mean row."""
-        rows = self.dense(chunk.values)
-        return self._means(chunk, rows, np.ones((len(rows), 1)))[:, :, 0]
+        rows = self.dense(block.values)
+        return self._means(block, rows, np.ones((len(rows), 1)))[:, :, 0]
 
-    def _means(self, chunk: Block, rows: FloatArray, y: FloatArray) -> FloatArray:
+    def _means(self, block: Block, rows: FloatArray, y: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore", over="ignore"):
             bad = ~np.isfinite(squared_row_norms(rows))
-        return outer_means(rows, y, _offsets(chunk), bad)
+        return outer_means(rows, y, _offsets(block), bad)
 
 
-def _offsets(chunk: Block) -> IntArray:
-    assert chunk.offsets is not None, "people need a source that was opened with units"
-    return chunk.offsets
+def _offsets(block: Block) -> IntArray:
+    assert block.offsets is not None, "people need a source that was opened with units"
+    return block.offsets

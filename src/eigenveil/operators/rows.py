@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from eigenveil._typing import BoolArray, FloatArray, IntArray
+from eigenveil._typing import FloatArray
 from eigenveil.kernels import (
     Clip,
     GramSurveyor,
@@ -20,8 +18,9 @@ from eigenveil.kernels import (
     row_product,
 )
 from eigenveil.operators.from_rows import FromRows
-from eigenveil.operators.operator import Prepared, cut
-from eigenveil.sources.source import Values
+from eigenveil.operators.operator import cut, formed_pieces
+from eigenveil.operators.tensors import Matrices, MeanRows, Products, Tensor, Variances
+from eigenveil.sources import Block
 
 
 class RowsOperator(FromRows):
@@ -35,96 +34,49 @@ class RowsOperator(FromRows):
         """One row each."""
         return True
 
-    def chunks(self) -> Iterator[Values]:
-        """Blocks of rows as the source gives them."""
-        return (block.values for block in self.source.blocks())
-
-    def units(self, chunk: Values) -> int:
-        """One unit per row."""
-        return int(chunk.shape[0])
-
-    def products(self, chunk: Values, W: FloatArray) -> FloatArray:
+    def products(self, block: Block, W: FloatArray) -> FloatArray:
         """The products x (W^T x)^T: shape (units, d, m)."""
-        x = self.dense(chunk)
+        x = self.dense(block.values)
         with np.errstate(invalid="ignore", over="ignore"):
             return x[:, :, None] * row_product(x, W)[:, None, :]
 
-    def variances(self, chunk: Values, U: FloatArray) -> FloatArray:
+    def variances(self, block: Block, U: FloatArray) -> FloatArray:
         """(u_j^T x)^2, and what of ||x||^2 they leave."""
-        return self.row_variances(chunk, U)
+        return self.row_variances(block.values, U)
 
-    def surveyor(self, W: FloatArray, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """In one pass, from X W, X C and row norms; no tensor per row."""
-        if self.removed is not None:
-            return Prepared(RowSurveyor(W, centre, clips), self._dense_pieces)
-        return Either(
-            lambda: RowSurveyor(W, centre, clips, shift=self.shift),
-            lambda: SparseRowSurveyor(W, centre, clips, shift=self.shift),
-        )
+    def vectors(self, block: Block) -> FloatArray:
+        """The rows themselves."""
+        return self.dense(block.values)
 
-    def matrix_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """The same with W = I; quicker around 0."""
-        if centre.any():
-            return self.surveyor(np.eye(self.d), centre, clips)
-        if self.removed is not None:
-            return Prepared(GramSurveyor(self.d, clips), self._dense_pieces)
-        return Either(
-            lambda: GramSurveyor(self.d, clips, shift=self.shift),
-            lambda: SparseRowSurveyor(np.eye(self.d), centre, clips, shift=self.shift),
-        )
+    def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        """For products and matrices from X W, X C and row norms, with no tensor per row."""
+        if self._formed(tensor):
+            return TensorSurveyor(centre, clips)
+        shift = self.shift if self.removed is None else None  # dense pieces are shifted already
+        W = _columns(tensor, self.d)
+        if self.sparse and self.removed is None:
+            return SparseRowSurveyor(W, centre, clips, shift=shift)
+        assert W is not None, "dense rows are formed"
+        if isinstance(tensor, Matrices) and not centre.any():
+            return GramSurveyor(self.d, clips, shift=shift)
+        return RowSurveyor(W, centre, clips, shift=shift)
 
-    def vector_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """Norms and clipped sums of x - centre."""
+    def pieces(self, tensor: Tensor, block: Block) -> Iterator[tuple[Any, slice]]:
+        """Rows as they are; or a few at a time, explicit tensors or dense rows."""
+        if self._formed(tensor):
+            return formed_pieces(self, tensor, block)
+        if self.removed is None:
+            return iter([(block.values, slice(None))])
+        return ((self.dense(block.values[where]), where) for where in cut(block.units, self.d))
 
-        def dense() -> Surveyor:
-            return Prepared(TensorSurveyor(centre, clips), self._dense_pieces)
-
-        if self.removed is not None:
-            return dense()
-        return Either(dense, lambda: SparseRowSurveyor(None, centre, clips, shift=self.shift))
-
-    def _dense_pieces(self, chunk: Values) -> Iterator[tuple[FloatArray, slice]]:
-        return ((self.dense(chunk[where]), where) for where in cut(self.units(chunk), self.d))
+    def _formed(self, tensor: Tensor) -> bool:
+        """Whether tensors are formed: variances, and rows unless they stay sparse."""
+        sparse = self.sparse and self.removed is None
+        return isinstance(tensor, Variances) or (isinstance(tensor, MeanRows) and not sparse)
 
 
-class Either:
-    """Surveyors of the same thing for dense and for sparse chunks, each made when its first chunk comes."""
-
-    def __init__(
-        self,
-        dense: Callable[[], Surveyor],
-        sparse_: Callable[[], Surveyor],
-        made: dict[bool, Surveyor] | None = None,
-    ) -> None:
-        self._make = {False: dense, True: sparse_}
-        self._made: dict[bool, Surveyor] = {} if made is None else made
-        self._mine: dict[bool, Surveyor] = {}
-
-    def fork(self) -> Self:
-        """The same with empty sums; what is public in it is made once and shared."""
-        return type(self)(self._make[False], self._make[True], self._made)
-
-    def add(self, chunk: Any, skip: BoolArray | None) -> FloatArray:
-        """Take in a chunk of either kind."""
-        return self._of_kind(bool(sparse.issparse(chunk))).add(chunk, skip)
-
-    def merge(self, other: Self) -> None:
-        """Take over what a fork has summed."""
-        for kind, surveyor in other._mine.items():
-            self._of_kind(kind).merge(surveyor)
-
-    def sums(self) -> list[IntArray]:
-        """One sum per clip, over chunks of both kinds."""
-        surveyors = list(self._mine.values()) or [self._of_kind(False)]
-        return [sum(parts[1:], start=parts[0]) for parts in zip(*(s.sums() for s in surveyors), strict=True)]
-
-    def _of_kind(self, kind: bool) -> Surveyor:  # noqa: FBT001
-        if kind not in self._mine:
-            with _MAKING:
-                if kind not in self._made:
-                    self._made[kind] = self._make[kind]()
-            self._mine[kind] = self._made[kind].fork()
-        return self._mine[kind]
-
-
-_MAKING = threading.Lock()
+def _columns(tensor: Tensor, d: int) -> FloatArray | None:
+    """The W of products A W; None for rows themselves."""
+    if isinstance(tensor, MeanRows):
+        return None
+    return tensor.W if isinstance(tensor, Products) else np.eye(d)

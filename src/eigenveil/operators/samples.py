@@ -83,11 +83,16 @@ class FactorSource:
     columns: tuple[str, ...] | None = None
     rereadable: bool = True
     fixed_places: bool = True
+    sparse: bool = False
 
     @property
     def n_columns(self) -> int:
         """Number of columns."""
         return int(self.factors[0].shape[1])
+
+    def partitions(self) -> Sequence[FactorSource]:
+        """All factors are one partition, with which they travel."""
+        return (self,)
 
     def blocks(self) -> Iterator[Block]:
         """One block per thousand units."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from eigenveil._typing import FloatArray
 from eigenveil.kernels import Clip, Surveyor, row_product, squared_row_norms, symmetric_part
-from eigenveil.operators.operator import take_off
+from eigenveil.operators.operator import formed_pieces, take_off
 from eigenveil.operators.rows import RowsOperator
-from eigenveil.sources.source import Values
+from eigenveil.operators.tensors import Matrices, Products, Tensor, Variances
+from eigenveil.sources import Block, Partition
 
 
 @dataclass(frozen=True)
@@ -48,38 +50,45 @@ class SpikedOperator:
         """If the common part is."""
         return bool(np.all(self.eigenvalues >= 0))
 
-    def chunks(self) -> Iterator[Values]:
-        """Blocks of rows z."""
-        return self.rows.chunks()
+    def partitions(self) -> Sequence[Partition]:
+        """Of rows z."""
+        return self.rows.partitions()
 
-    def units(self, chunk: Values) -> int:
-        """One unit per row."""
-        return self.rows.units(chunk)
+    def without_data(self) -> SpikedOperator:
+        """The same with no rows; the common part is public."""
+        return replace(self, rows=self.rows.without_data())
 
-    def products(self, chunk: Values, W: FloatArray) -> FloatArray:
+    def products(self, block: Block, W: FloatArray) -> FloatArray:
         """The products A W."""
-        return self.rows.products(chunk, W) + self._common(W)
+        return self.rows.products(block, W) + self._common(W)
 
-    def variances(self, chunk: Values, U: FloatArray) -> FloatArray:
+    def vectors(self, block: Block) -> FloatArray:
+        """The rows z."""
+        return self.rows.vectors(block)
+
+    def variances(self, block: Block, U: FloatArray) -> FloatArray:
         """Those of z z^T, and of the common part."""
         along = row_product(np.ascontiguousarray(self.directions.T), np.ascontiguousarray(U))
         common = [math.fsum(self.eigenvalues * along[:, j] ** 2) for j in range(U.shape[1])]
         trace = math.fsum(self.eigenvalues * squared_row_norms(np.ascontiguousarray(self.directions.T)))
-        both: FloatArray = self.rows.variances(chunk, U) + np.array([*common, trace - math.fsum(common)])
+        both: FloatArray = self.rows.variances(block, U) + np.array([*common, trace - math.fsum(common)])
         return both
 
-    def surveyor(self, W: FloatArray, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """The survey of z (W^T z)^T around the centre less the common part."""
-        return self.rows.surveyor(W, centre - self._common(W), clips)
+    def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        """That of z z^T around the centre less the common part, symmetric to the bit where the tensor is."""
+        if isinstance(tensor, Products):
+            return self.rows.surveyor(tensor, centre - self._common(tensor.W), clips)
+        if isinstance(tensor, Matrices):
+            identity = np.eye(self.d)
+            around = centre - symmetric_part(self._common(identity))
+            return self.rows.surveyor(Products(identity), around, clips)
+        return self.rows.surveyor(tensor, centre, clips)
 
-    def matrix_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """The same with W = I, around a centre that is symmetric to the bit, as populations promise."""
-        identity = np.eye(self.d)
-        return self.rows.surveyor(identity, centre - symmetric_part(self._common(identity)), clips)
-
-    def vector_surveyor(self, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """Norms and clipped sums of z - centre."""
-        return self.rows.vector_surveyor(centre, clips)
+    def pieces(self, tensor: Tensor, block: Block) -> Iterator[tuple[Any, slice]]:
+        """Rows z as their surveyor takes them; variances are those of the whole unit."""
+        if isinstance(tensor, Variances):
+            return formed_pieces(self, tensor, block)
+        return self.rows.pieces(tensor, block)
 
     def shifted(self, shift: FloatArray) -> SpikedOperator:
         """The operator with `shift` taken off every z."""

@@ -231,7 +231,8 @@ class DPOjas:
 
 
 def _sum_of(units: Units, beta: float) -> Sum:
-    few = replace(units, engine=LocalEngine(threads=1))  # threads cost more than a small sum
+    local = isinstance(units.engine, LocalEngine)
+    few = replace(units, engine=LocalEngine(threads=1)) if local else units  # threads cost more than a small sum
     return lambda w, exponent: few.block(w).clipped_sum(np.zeros(w.shape), beta, exponent)
 
 

@@ -15,7 +15,7 @@ diagonal, M is too if rows are as likely with any signs: then one factor per dir
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from eigenveil._typing import FloatArray
+from eigenveil.engines import Population
+from eigenveil.kernels import Clip
 from eigenveil.planner.guess import Guess
 from eigenveil.privacy.budget import Budget
 from eigenveil.privacy.relation import Relation
@@ -97,7 +99,9 @@ class _Grant:
 
 @dataclass(frozen=True, eq=False)
 class Imagined:
-    """A population that is not there: n times what a small sample says.
+    """A population (`Population`) that is not there: n times what a small sample says.
+
+    Counts and sums are expected ones, so they are floats and not whole; `Any` says so to the type checker.
 
     Parameters
     ----------
@@ -128,17 +132,22 @@ class Imagined:
         """All are good."""
         return self.n
 
-    def counts_within(self, centre: FloatArray, edges: FloatArray) -> FloatArray:
+    def counts_within(self, centre: FloatArray, edges: FloatArray) -> Any:
         """How many units lie within each edge."""
         norms = np.sort(self.norms(centre))
         within = np.searchsorted(norms, edges, side="right").astype(np.float64)
         return within * (self.n / norms.size)
 
-    def clipped_sum(self, centre: FloatArray, radius: float, exponent: int) -> FloatArray:
+    def clipped_sum(self, centre: FloatArray, radius: float, exponent: int) -> Any:
         """The sum of clipped residuals (the grid is 1: `exponent` is 0)."""
         assert exponent == 0
         c = shortened(self.norms(centre), radius)
         return self.n * (self.mean(c) - float(c.mean()) * centre)
+
+    def survey(self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]) -> tuple[Any, list[Any]]:
+        """Counts at all edges and sums at all clips."""
+        sums = [self.clipped_sum(centre, clip.radius, clip.exponent) for clip in clips]
+        return self.counts_within(centre, edges), sums
 
 
 def shortened(norms: FloatArray, radius: float) -> FloatArray:
@@ -204,7 +213,7 @@ class ImaginedUnits:
         """The units M A_i M."""
         return replace(self, directions=directions, factor=factor)
 
-    def block(self, W: FloatArray) -> Imagined:
+    def block(self, W: FloatArray) -> Population:
         """The population of A_i W."""
         V = self._damp(W)
         Y = self.guess.along(V)
@@ -252,7 +261,7 @@ class ImaginedUnits:
 
         return Imagined((self.d, self.d), self.n, norms, mean, symmetric=True)
 
-    def vectors(self) -> Imagined:
+    def vectors(self) -> Population:
         """The population of rows: their lengths, and where a public sample clearly leans when it is clipped."""
         rows = self.guess.rows[:, 0]
 
@@ -269,7 +278,7 @@ class ImaginedUnits:
 
         return Imagined((self.d,), self.n, norms, mean)
 
-    def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> Imagined:
+    def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> Population:
         """The population of u_j^T A_i u_j and the rest of the trace."""
         along = np.mean(self.guess.along(U) ** 2, axis=1) + self.guess.still @ U**2
         trace = np.mean(np.sum(self.guess.rows**2, axis=2), axis=1) + float(self.guess.still.sum())

@@ -2,6 +2,6 @@
 
 from eigenveil.sources.csv_files import CsvFiles
 from eigenveil.sources.open_source import open_source
-from eigenveil.sources.source import Block, Source
+from eigenveil.sources.source import Block, Partition, Source
 
-__all__ = ["Block", "CsvFiles", "Source", "open_source"]
+__all__ = ["Block", "CsvFiles", "Partition", "Source", "open_source"]

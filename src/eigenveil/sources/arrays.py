@@ -80,6 +80,11 @@ class ArrayRows:
         """How large a row is as floats."""
         return self.n_columns * float_type(self.array.dtype).itemsize
 
+    @property
+    def sparse(self) -> bool:
+        """Arrays are dense."""
+        return False
+
     def between(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Rows start to stop: a view where the array allows it."""
         return self._floats(self.array[start:stop])

@@ -102,6 +102,11 @@ class ArrowRows:
         """How large a row is as floats."""
         return self.n_columns * self.dtype.itemsize
 
+    @property
+    def sparse(self) -> bool:
+        """Tables are dense."""
+        return False
+
     def between(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Rows start to stop."""
         return to_floats(self.chosen.slice(start, stop - start), self.dtype)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 
@@ -58,6 +58,17 @@ class BlocksSource:
             )
         rows = self._held(self._first, 0)
         self._n_columns, self._columns, self._kind = rows.n_columns, rows.columns, type(rows)
+        self._sparse = rows.sparse
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process; refused where blocks come from an iterator."""
+        if self._once is None:
+            return vars(self)
+        raise InvalidInputError(
+            f"a {type(self._data).__name__} can be read only here and only once, so it cannot be sent to another "
+            "process.",
+            hint="Pass a list of blocks or an array, or write the rows to Parquet and pass the path.",
+        )
 
     @property
     def n_columns(self) -> int:
@@ -78,6 +89,15 @@ class BlocksSource:
     def fixed_places(self) -> bool:
         """Every row holds its place."""
         return True
+
+    @property
+    def sparse(self) -> bool:
+        """As the first block is; one of another kind is refused."""
+        return self._sparse
+
+    def partitions(self) -> Sequence[Self]:
+        """All blocks are one partition, which can travel unless they come from an iterator."""
+        return (self,)
 
     def blocks(self) -> Iterator[Block]:
         """The blocks in order."""

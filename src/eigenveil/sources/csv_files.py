@@ -86,6 +86,10 @@ class CsvScan:
                 ]
                 yield pa.RecordBatch.from_arrays(columns, schema=wanted)
 
+    def by_file(self) -> Sequence[CsvScan]:
+        """One file each."""
+        return [CsvScan((file,), self.schema) for file in self.files]
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _CsvFile:

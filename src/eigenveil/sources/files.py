@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,9 +106,32 @@ class FilesSource:
         """Every row holds its place."""
         return True
 
+    @property
+    def sparse(self) -> bool:
+        """Columns of files are dense."""
+        return False
+
+    def partitions(self) -> Sequence[FileRows]:
+        """Every file is a partition; what travels is its path."""
+        return [FileRows(scan, self.columns, self.dtype) for scan in self.scan.by_file()]
+
     def blocks(self) -> Iterator[Block]:
         """The rows of one file after the other."""
-        height = rows_per_block(self.n_columns * self.dtype.itemsize)
+        for partition in self.partitions():
+            yield from partition.blocks()
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FileRows:
+    """The rows of one file."""
+
+    scan: Scan
+    columns: tuple[str, ...]
+    dtype: np.dtype[Any]
+
+    def blocks(self) -> Iterator[Block]:
+        """The rows in their order, a few batches decoded at a time."""
+        height = rows_per_block(len(self.columns) * self.dtype.itemsize)
         for batch in self.scan.batches(self.columns, height):
             rows = to_columns(batch, self.dtype)
             last = (len(rows) - 1) // height * height

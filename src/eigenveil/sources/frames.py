@@ -81,6 +81,11 @@ class FrameRows:
         """How large a row is as floats."""
         return self.n_columns * self.dtype.itemsize
 
+    @property
+    def sparse(self) -> bool:
+        """Frames are dense."""
+        return False
+
     def between(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Rows start to stop."""
         return self._floats(self.chosen[start:stop])

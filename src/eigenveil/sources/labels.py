@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -74,6 +74,10 @@ class LabelledScan:
         for batch in self.scan.batches(read, height):
             columns = [self._codes(batch) if name == _CODE else batch.column(name) for name in names]
             yield pa.RecordBatch.from_arrays(columns, names=list(names))
+
+    def by_file(self) -> Sequence[LabelledScan]:
+        """One file each."""
+        return [replace(self, scan=scan) for scan in self.scan.by_file()]
 
     def _codes(self, batch: pa.RecordBatch) -> pa.Array:
         import pyarrow.compute as pc  # noqa: PLC0415

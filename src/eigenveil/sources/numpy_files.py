@@ -1,6 +1,7 @@
 """Arrays in files: .npy (mapped into memory) and .npz (one array, or a sparse matrix as scipy saves it).
 
 Opening reads shape and type only. The array in an .npz file is read as a whole when the first row is asked for.
+What travels to another process is the path, and the array is opened there.
 """
 
 from __future__ import annotations
@@ -40,23 +41,28 @@ def open_numpy(paths: list[str], *, columns: Any, units: Any) -> Source:
             hint="Pass a list of arrays: [np.load(path, mmap_mode='r') for path in paths].",
         )
     path = paths[0]
-    unreadable = InvalidInputError(
-        f"could not read an array of numbers from {path!r}: it is damaged, or holds objects.",
-        hint="Write it with np.save, np.savez (one array) or scipy.sparse.save_npz.",
-    )
-    if path.lower().endswith(".npz"):
-        return _open_npz(path, unreadable, columns=columns, units=units)
-    array = attempt(lambda: np.load(path, mmap_mode="r", allow_pickle=False), unreadable, *_ERRORS)
-    return memory.open_kind(array, columns=columns, units=units)
+    shape, dtype, thin = _schema(path)
+    if dtype.hasobject:
+        raise _unreadable(path)
+    check_matrix("sparse array" if thin else "array", dtype, shape)
+    refuse_named_unit(units)
+    choose_positions(shape[1], columns)
+    rows = RowsInFile(path, (shape[0], shape[1]), columns, thin)
+    return RowsSource(rows) if units is None else group(rows, units)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RowsInZip:
-    """Rows of an array whose shape is known, and whose values are read when the first of them is asked for."""
+class RowsInFile:
+    """Rows of an array whose shape is known, and whose values are opened when the first of them is asked for."""
 
+    path: str
     shape: tuple[int, int]
     wanted: Any
-    load: Callable[[], Any]
+    sparse: bool
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: what has been opened stays here."""
+        return {name: value for name, value in vars(self).items() if name != "_rows"}
 
     @property
     def n_rows(self) -> int:
@@ -92,11 +98,23 @@ class RowsInZip:
 
     @cached_property
     def _rows(self) -> Rows:
-        return memory.hold(self.load(), columns=self.wanted, units=None)
+        array = attempt(lambda: _opened(self.path, thin=self.sparse), _unreadable(self.path), *_ERRORS)
+        return memory.hold(array, columns=self.wanted, units=None)
 
 
-def _open_npz(path: str, unreadable: InvalidInputError, *, columns: Any, units: Any) -> Source:
-    with attempt(lambda: zipfile.ZipFile(path), unreadable, *_ERRORS) as archive:
+def _unreadable(path: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"could not read an array of numbers from {path!r}: it is damaged, or holds objects.",
+        hint="Write it with np.save, np.savez (one array) or scipy.sparse.save_npz.",
+    )
+
+
+def _schema(path: str) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
+    """Shape and type of the array in a file, and whether it is sparse."""
+    if not _zipped(path):
+        array = attempt(lambda: _opened(path, thin=False), _unreadable(path), *_ERRORS)
+        return array.shape, array.dtype, False
+    with attempt(lambda: zipfile.ZipFile(path), _unreadable(path), *_ERRORS) as archive:
         names = [name.removesuffix(".npy") for name in archive.namelist()]
         thin = {"format", "shape", "data"} <= set(names)
         if not thin and len(names) != 1:
@@ -105,18 +123,21 @@ def _open_npz(path: str, unreadable: InvalidInputError, *, columns: Any, units: 
                 hint="Load the one you mean: np.load(path)[name].",
             )
         read = _sparse_schema if thin else _dense_schema
-        shape, dtype = attempt(lambda: read(archive), unreadable, *_ERRORS)
-    if dtype.hasobject:
-        raise unreadable
-    check_matrix("sparse array" if thin else "array", dtype, shape)
-    refuse_named_unit(units)
-    choose_positions(shape[1], columns)
+        return (*attempt(lambda: read(archive), _unreadable(path), *_ERRORS), thin)
 
-    def load() -> Any:
-        return attempt(lambda: sparse.load_npz(path) if thin else _array(path), unreadable, *_ERRORS)
 
-    rows = RowsInZip((shape[0], shape[1]), columns, load)
-    return RowsSource(rows) if units is None else group(rows, units)
+def _zipped(path: str) -> bool:
+    return path.lower().endswith(".npz")
+
+
+def _opened(path: str, *, thin: bool) -> Any:
+    """The array in a file: mapped into memory, or read as a whole where it is in an archive."""
+    if thin:
+        return sparse.load_npz(path)
+    if not _zipped(path):
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    with np.load(path, allow_pickle=False) as file:
+        return file[file.files[0]]
 
 
 def _dense_schema(archive: zipfile.ZipFile) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -139,8 +160,3 @@ def _header(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dt
         version = np.lib.format.read_magic(member)
         shape, _, dtype = _HEADERS[version](member)
     return shape, dtype
-
-
-def _array(path: str) -> Any:
-    with np.load(path, allow_pickle=False) as file:
-        return file[file.files[0]]

@@ -26,7 +26,8 @@ class PeopleSource(RowsSource):
     """A source in which a person is a unit: all rows with the same id, in their original order.
 
     People come in ascending order of their ids, so a person's place depends on the ids of others. Rows without an
-    id are left out.
+    id are left out. All people are one partition; a distributed form would first bring the rows of each person
+    together in one place (a shuffle by a keyed hash of the id).
     """
 
     order: IntArray

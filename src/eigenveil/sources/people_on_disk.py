@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +44,9 @@ class PeopleOnDisk:
     Notes
     -----
     The first pass sorts the rows by (id, position) into a temporary Parquet file that lives as long as this
-    object; every pass then reads that file from start to end.
+    object; every pass then reads that file from start to end. All people are one partition. Sent to another
+    process, it is sorted there anew; a distributed form would first bring the rows of each person together in one
+    place (a shuffle by a keyed hash of the id).
     """
 
     def __init__(self, scan: Scan, columns: tuple[str, ...], dtype: np.dtype[Any], units: Any) -> None:
@@ -55,6 +57,10 @@ class PeopleOnDisk:
         self._ids = None if isinstance(units, str) else to_ids(units)
         if self._named is not None:
             _refuse_nested(self._named, scan.schema.field(self._named).type)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the sorted file, which belongs to this object and this machine."""
+        return {name: value for name, value in vars(self).items() if name != "_sorted"}
 
     @property
     def n_columns(self) -> int:
@@ -75,6 +81,15 @@ class PeopleOnDisk:
     def fixed_places(self) -> bool:
         """People come in the order of their ids, so another id moves others."""
         return False
+
+    @property
+    def sparse(self) -> bool:
+        """Columns of files are dense."""
+        return False
+
+    def partitions(self) -> Sequence[Self]:
+        """All people are one partition."""
+        return (self,)
 
     def blocks(self) -> Iterator[Block]:
         """Whole people, about as many as fit in a block and at least one."""

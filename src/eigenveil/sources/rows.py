@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from eigenveil._typing import IntArray
 from eigenveil.sources.source import Block, Values, rows_per_block
@@ -31,6 +31,11 @@ class Rows(Protocol):
     @property
     def row_bytes(self) -> float:
         """About how large a row is once it is handed out."""
+        ...
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are handed out as csr_arrays."""
         ...
 
     def between(self, start: int, stop: int) -> Values:
@@ -83,6 +88,15 @@ class RowsSource:
     def fixed_places(self) -> bool:
         """Every row holds its place."""
         return True
+
+    @property
+    def sparse(self) -> bool:
+        """As the rows are."""
+        return self.rows.sparse
+
+    def partitions(self) -> Sequence[Self]:
+        """All rows are one partition, with which they travel."""
+        return (self,)
 
     def blocks(self) -> Iterator[Block]:
         """Slices of the rows, in order."""

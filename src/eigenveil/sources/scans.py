@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -36,6 +36,10 @@ class Scan(Protocol):
         """The named columns in a fixed order, in batches of about `height` rows or what is decoded at once."""
         ...
 
+    def by_file(self) -> Sequence[Scan]:
+        """A scan of each file alone, with the schema of all: together the same rows in the same order."""
+        ...
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ParquetScan:
@@ -57,21 +61,47 @@ class ParquetScan:
             read = guarded(_parquet_batches(path, list(names), height), unreadable(repr(path)), *READ_ERRORS)
             yield from read
 
+    def by_file(self) -> Sequence[ParquetScan]:
+        """One file each."""
+        return [replace(self, paths=[path]) for path in self.paths]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FeatherScan:
+    """Feather (Arrow IPC) files."""
+
+    paths: list[str]
+    schema: pa.Schema
+
+    def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
+        """The named columns of one file after the other."""
+        import pyarrow.dataset as ds  # noqa: PLC0415  # heavy, and only for files
+
+        for path in self.paths:
+            failure = unreadable(repr(path))
+            opened = partial(ds.dataset, [path], format="feather", schema=self.schema)
+            dataset = attempt(opened, failure, *READ_ERRORS)
+            yield from guarded(_dataset_batches(dataset, names, height), failure, *READ_ERRORS)
+
+    def by_file(self) -> Sequence[FeatherScan]:
+        """One file each."""
+        return [replace(self, paths=[path]) for path in self.paths]
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class DatasetScan:
-    """Any pyarrow dataset, with little read ahead."""
+    """A pyarrow dataset that the user has opened, with little read ahead; it is not cut any further."""
 
     dataset: Any
     schema: pa.Schema
-    what: str
 
     def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
         """The named columns of the dataset."""
-        failure = unreadable(self.what)
-        for batch in guarded(iter(_dataset_batches(self.dataset, names, height)), failure, *READ_ERRORS):
-            yield batch
-            del batch
+        return guarded(_dataset_batches(self.dataset, names, height), unreadable("the dataset"), *READ_ERRORS)
+
+    def by_file(self) -> Sequence[DatasetScan]:
+        """The dataset as it is."""
+        return [self]
 
 
 def scan_parquet(
@@ -86,10 +116,10 @@ def scan_parquet(
 
 def scan_dataset(dataset: Any) -> DatasetScan:
     """A scan of a dataset that the user has opened."""
-    return DatasetScan(dataset, dataset.schema, "the dataset")
+    return DatasetScan(dataset, dataset.schema)
 
 
-def scan_feather(paths: list[str], unit: str | None = None) -> DatasetScan:
+def scan_feather(paths: list[str], unit: str | None = None) -> FeatherScan:
     """A scan of Feather (Arrow IPC) files."""
     del unit  # Feather says what type its ids have
     import pyarrow.dataset as ds  # noqa: PLC0415
@@ -97,8 +127,7 @@ def scan_feather(paths: list[str], unit: str | None = None) -> DatasetScan:
     dataset = attempt(lambda: ds.dataset(paths, format="feather"), unreadable(repr(paths[0])), *READ_ERRORS)
     fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
     schema = shared_schema(list(fragments), lambda path: fragments[path].physical_schema)
-    others = f" or one of {len(paths) - 1} more files" if len(paths) > 1 else ""
-    return DatasetScan(ds.dataset(paths, format="feather", schema=schema), schema, f"{paths[0]!r}{others}")
+    return FeatherScan(paths, schema)
 
 
 def parsed_elsewhere(what: str) -> InvalidInputError:

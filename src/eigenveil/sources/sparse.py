@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csr_array
 
 from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
@@ -63,22 +64,27 @@ class SparseRows:
         entry = float_type(self.matrix.dtype).itemsize + self.matrix.indices.itemsize
         return float(8 + entry * self.matrix.nnz / max(1, self.n_rows))
 
-    def between(self, start: int, stop: int) -> sparse.csr_array[Any, Any]:
+    @property
+    def sparse(self) -> bool:
+        """Rows stay sparse."""
+        return True
+
+    def between(self, start: int, stop: int) -> csr_array[Any, Any]:
         """Rows start to stop, without copying their entries where they can stay as they are."""
         pointer = self.matrix.indptr[start : stop + 1]
         entries = slice(int(pointer[0]), int(pointer[-1]))
         parts = (self.matrix.data[entries], self.matrix.indices[entries], pointer - pointer[0])
-        return self._floats(sparse.csr_array(parts, shape=(stop - start, self.matrix.shape[1])))
+        return self._floats(csr_array(parts, shape=(stop - start, self.matrix.shape[1])))
 
-    def at(self, index: IntArray) -> sparse.csr_array[Any, Any]:
+    def at(self, index: IntArray) -> csr_array[Any, Any]:
         """The rows at these positions."""
-        return self._floats(sparse.csr_array(self.matrix[index]))
+        return self._floats(csr_array(self.matrix[index]))
 
     def ids(self, units: Any) -> Any:
         """The ids as they were given."""
         return units
 
-    def _floats(self, part: Csr) -> sparse.csr_array[Any, Any]:
+    def _floats(self, part: Csr) -> csr_array[Any, Any]:
         part = _inside(part, 0 if self.chosen is None else self.chosen[0])
         taken = part if self.chosen is None else part[:, self.chosen]
         with np.errstate(over="ignore", invalid="ignore"):  # a warning would tell of the values
@@ -100,4 +106,4 @@ def _inside(part: Csr, column: int) -> Csr:
     with np.errstate(over="ignore", invalid="ignore"):
         data = part.data.astype(float_type(part.dtype))
     data[outside] = np.nan
-    return sparse.csr_array((data, np.where(outside, column, part.indices), part.indptr), shape=part.shape)
+    return csr_array((data, np.where(outside, column, part.indices), part.indptr), shape=part.shape)

@@ -9,7 +9,10 @@ from pathlib import Path
 
 
 class TemporaryFolder:
-    """A folder that is removed when nothing refers to this object any more, or when Python ends."""
+    """A folder that is removed when nothing refers to this object any more, or when Python ends.
+
+    A copy, in this process or another, refers to the folder and does not remove it.
+    """
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="eigenveil-"))

@@ -1,17 +1,23 @@
-"""What sources share that hand on the rows of another one, with the same columns."""
+"""What sources share that hand on the rows of another one, each block changed by itself."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from eigenveil.sources.source import Source
+from eigenveil.sources.source import Block, Partition, Source
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SameRows:
-    """A source over another; `blocks` is up to the subclass."""
+class SameRows(ABC):
+    """A source over another with the same partitions; what becomes of each is up to the subclass."""
 
     source: Source
+
+    @abstractmethod
+    def over(self, partition: Partition, number: int) -> Partition:
+        """What is handed on in place of the source's partition of this number."""
 
     @property
     def n_columns(self) -> int:
@@ -32,3 +38,17 @@ class SameRows:
     def fixed_places(self) -> bool:
         """As the source has."""
         return self.source.fixed_places
+
+    @property
+    def sparse(self) -> bool:
+        """As the source is."""
+        return self.source.sparse
+
+    def partitions(self) -> Sequence[Partition]:
+        """As many as the source has."""
+        return [self.over(partition, number) for number, partition in enumerate(self.source.partitions())]
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks of one partition after the other."""
+        for partition in self.partitions():
+            yield from partition.blocks()

@@ -9,26 +9,25 @@ import numpy as np
 
 from eigenveil._typing import BoolArray, FloatArray
 from eigenveil.engines import (
-    BlockPopulation,
     Coins,
     DisjointPlan,
+    Engine,
     FullPlan,
     LocalEngine,
-    MatrixPopulation,
     Plan,
     PoissonPlan,
     RangePlan,
-    VariancePopulation,
-    VectorPopulation,
+    SampledPopulation,
 )
+from eigenveil.engines.query import Chunk
 from eigenveil.errors import InvalidInputError, NotDisjointError
 from eigenveil.mechanisms.byte_source import SeededBytes
 from eigenveil.mechanisms.exact_noise import gaussian_integers
 from eigenveil.mechanisms.veil import Veil
-from eigenveil.operators import Operator
-from eigenveil.operators.picking import pick
+from eigenveil.operators import Matrices, MeanRows, Operator, Products, Tensor, Variances
 from eigenveil.privacy.budget import Budget
 from eigenveil.privacy.relation import Relation
+from eigenveil.sources import Block
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Units:
         What may be spent on these units. In a part of a split it is the same again: a unit is in one part only.
     plan : Plan
         Which units are meant.
-    engine : LocalEngine
+    engine : Engine
         Who does the sums.
     removed : array of shape (d, i), optional
         Orthonormal directions that were taken off; `projected` sets it.
@@ -66,7 +65,7 @@ class Units:
     veil: Veil
     budget: Budget
     plan: Plan = field(default_factory=FullPlan)
-    engine: LocalEngine = field(default_factory=LocalEngine)
+    engine: Engine = field(default_factory=LocalEngine)
     removed: FloatArray | None = None
     stated: tuple[float, float] | None = None
 
@@ -87,21 +86,24 @@ class Units:
         """Whether every unit is one row, which is public."""
         return self.operator.single_rows
 
-    def block(self, W: FloatArray) -> BlockPopulation:
+    def block(self, W: FloatArray) -> SampledPopulation:
         """The population of A_i W."""
-        return BlockPopulation(self.operator, W, plan=self.plan, engine=self.engine)
+        return self._population(Products(W))
 
-    def matrices(self) -> MatrixPopulation:
+    def matrices(self) -> SampledPopulation:
         """The population of A_i (their symmetric part)."""
-        return MatrixPopulation(self.operator, plan=self.plan, engine=self.engine)
+        return self._population(Matrices())
 
-    def vectors(self) -> VectorPopulation:
+    def vectors(self) -> SampledPopulation:
         """The population of the units' mean rows."""
-        return VectorPopulation(self.operator, plan=self.plan, engine=self.engine)
+        return self._population(MeanRows())
 
-    def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> VariancePopulation:
+    def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> SampledPopulation:
         """The population of u_j^T A_i u_j and, last, the rest of the trace; `entries` says which of them."""
-        return VariancePopulation(self.operator, U, entries=entries, plan=self.plan, engine=self.engine)
+        return self._population(Variances(U, entries))
+
+    def _population(self, tensor: Tensor) -> SampledPopulation:
+        return SampledPopulation(self.operator, tensor, plan=self.plan, engine=self.engine)
 
     def shifted(self, shift: FloatArray) -> Units:
         """The same with `shift` taken off every row."""
@@ -149,7 +151,8 @@ class Units:
             raise InvalidInputError(
                 "a part by coin has no places of its own; take places before anything is split."
             )
-        return replace(self, plan=RangePlan(0, self.vectors().slots(), fixed_places=True))
+        _, *ends = np.cumsum([0, *self.vectors().slots_by_partition()]).tolist()
+        return replace(self, plan=RangePlan(0, ends[-1], fixed_places=True, starts=(0, *ends[:-1])))
 
     def split(self, parts: int) -> tuple[Units, ...]:
         """Disjoint parts, each charged by itself; the whole costs what the dearest part costs.
@@ -186,21 +189,13 @@ class Units:
 
     def singly(self) -> Iterator[Callable[[FloatArray], FloatArray]]:
         """One unit after the other, in the order of the data: each as the function W -> A_i W."""
-        start = 0
-        for chunk in self.operator.chunks():
-            units = self.operator.units(chunk)
-            skip = self.plan.skip(start, units)
-            start += units
-            for index in range(units):
-                if skip is None or not skip[index]:
-                    yield self._product(chunk, index, units)
+        for block in self.engine.map(self.operator.partitions(), self.plan, Chunk.let_in):
+            for place in range(block.units):
+                yield self._product(block.between(place, place + 1))
 
-    def _product(self, chunk: object, index: int, units: int) -> Callable[[FloatArray], FloatArray]:
-        only = pick(chunk, np.arange(units) == index)
-
+    def _product(self, unit: Block) -> Callable[[FloatArray], FloatArray]:
         def product(W: FloatArray) -> FloatArray:
-            products = self.operator.products(chunk if only is None else only, W)
-            own: FloatArray = products[index if only is None else 0]
+            own: FloatArray = self.operator.products(unit, W)[0]
             return own
 
         return product
@@ -220,9 +215,9 @@ class Both:
     first: Plan
     second: Plan
 
-    def skip(self, start: int, units: int) -> BoolArray | None:
+    def skip(self, partition: int, start: int, units: int) -> BoolArray | None:
         """All that either leaves out are left out."""
-        one, other = self.first.skip(start, units), self.second.skip(start, units)
+        one, other = (plan.skip(partition, start, units) for plan in (self.first, self.second))
         if one is None or other is None:
             return other if one is None else one
         return one | other

@@ -1,0 +1,80 @@
+"""The local engine: every chunk once, in bounded memory, and failures that do not hang."""
+
+import threading
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from eigenveil.engines import FullPlan, LocalEngine, PoissonPlan
+from eigenveil.engines.query import Chunk, SlotsQuery
+from eigenveil.sources import Block
+
+
+@dataclass
+class Numbered:
+    """Partitions of blocks of one row, each holding its own number; counts how many were read."""
+
+    numbers: range
+    read: list
+
+    def blocks(self):
+        for number in self.numbers:
+            self.read.append(number)
+            yield Block(np.array([[float(number)]]))
+
+
+class Slow(SlotsQuery):
+    """Counts, slowly; fails at a number."""
+
+    def __init__(self, partitions, read, fails=None):
+        super().__init__(partitions)
+        object.__setattr__(self, "watch", (read, fails, [], threading.Lock()))
+
+    def add(self, state, chunk):
+        read, fails, done, lock = self.watch
+        time.sleep(0.001)
+        number = int(chunk.block.values[0, 0])
+        if number == fails:
+            raise RuntimeError("fails here")
+        with lock:
+            done.append((number, len(read)))
+        return super().add(state, chunk)
+
+
+def cut(read):
+    return [Numbered(range(30), read), Numbered(range(30, 30), read), Numbered(range(30, 70), read)]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_every_chunk_once_and_few_in_memory(threads):
+    read = []
+    query = Slow(3, read)
+    assert LocalEngine(threads).reduce(cut(read), FullPlan(), query).tolist() == [30, 0, 40]
+    done = query.watch[2]
+    assert sorted(number for number, _ in done) == list(range(70))
+    before = [ahead - place - 1 for place, (_, ahead) in enumerate(done)]  # read and not done
+    assert max(before) <= 2 * threads + threads + 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_a_failure_ends_the_pass(threads):
+    read = []
+    with pytest.raises(RuntimeError, match="fails here"):
+        LocalEngine(threads).reduce(cut(read), FullPlan(), Slow(3, read, fails=3))
+    assert len(read) < 70 or threads == 5
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_no_units(threads):
+    assert LocalEngine(threads).reduce([], FullPlan(), SlotsQuery(0)).tolist() == []
+    assert LocalEngine(threads).reduce([Numbered(range(0), [])], FullPlan(), SlotsQuery(1)).tolist() == [0]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_map_is_in_the_order_of_the_data(threads):
+    plan = PoissonPlan(0.5)
+    kept = np.concatenate([~plan.skip(0, 0, 30), ~plan.skip(2, 0, 40)])
+    blocks = LocalEngine(threads).map(cut([]), plan, Chunk.let_in)
+    assert [float(block.values[0, 0]) for block in blocks] == np.flatnonzero(kept).tolist()
