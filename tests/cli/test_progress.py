@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eigenveil import samples
+from eigenveil import DPPCA, samples
 from eigenveil.cli import progress
 from eigenveil.cli.progress import Watch, counted
 from eigenveil.estimators import Progress
@@ -95,3 +95,50 @@ def test_rows_and_readings_are_counted():
     for _ in range(2):
         assert sum(block.values.shape[0] for block in operator.source.blocks()) == 70
     assert (watch.rows, watch.readings) == (140, 2)
+
+
+def test_the_bar_shows_every_charge(monkeypatch):
+    """What a terminal is told, charge by charge: not what happens to be drawn between two refreshes."""
+    shown = []
+
+    class Bar:
+        def update(self, task, **told):
+            shown.append((task, told))
+
+    watch, clock = watch_of(40)
+    monkeypatch.setattr(watch, "_bars", Bar())
+    monkeypatch.setattr(watch, "_task", 7)
+    X = np.random.default_rng(0).normal(size=(3000, 12)) * [6, 3, *[1] * 10]
+    heard = []
+
+    def hear(step):
+        heard.append(step)
+        clock.now += 1
+        watch(step)
+
+    DPPCA(2, epsilon=2.0, callback=hear).fit(counted(samples.rows(X), watch))
+    charges = [told for _, told in shown if "description" in told]
+    assert {task for task, _ in shown} == {7}
+    assert [told["description"] for told in charges if told["description"] == heard[0].what]
+    assert list(dict.fromkeys(told["description"] for told in charges)) == list(
+        dict.fromkeys(step.what for step in heard)
+    ), "every charge was shown, in order"
+    shares = [told["completed"] for told in charges]
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)
+    last = shown[-1][1]["pace"]
+    assert last.startswith(f"reading {watch.readings} of at most 40, ")
+    assert "rows/s" in last
+    assert "left" in last
+
+
+def test_passes_of_steps_are_those_that_were_made():
+    """Each step says how often the data were read before it; after the last one, two more at most."""
+    steps = []
+    watch, _ = watch_of(None)
+    X = np.random.default_rng(0).normal(size=(3000, 12)) * [6, 3, *[1] * 10]
+    DPPCA(2, epsilon=2.0, callback=steps.append).fit(counted(samples.rows(X), watch))
+    passes = [step.passes for step in steps]
+    assert passes[0] == 0
+    assert passes == sorted(passes)
+    assert watch.readings - 2 <= passes[-1] <= watch.readings

@@ -21,7 +21,6 @@ from eigenveil.cli.speaking import NOT_PRIVATE, ending_well, heeding, say, usage
 from eigenveil.cli.targets import Targets
 from eigenveil.errors import BudgetExceededError
 from eigenveil.estimators import DPPCA
-from eigenveil.estimators.dppca import run_request
 from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.settings import read_settings
 from eigenveil.operators import PeopleOperator, RowsOperator, samples
@@ -109,7 +108,7 @@ def command(
     charging = own if account is None else open_ledger(account)
     scores = None
     with charging as charged, heeding() as told, _owning_up(watch, account), watch.shown():
-        run_request(model.set_params(ledger=charged), request.of_rows(rows).charging(charged))
+        model.set_params(ledger=charged).run_request(request.of_rows(rows).charging(charged))
         if wanted is not None:
             scores = buy_map(model, wanted, rows_to_map(wanted, files, rows, units), model.ledger_, watch)
     targets.write(model, scores, command=shlex.join(["eigenveil", *sys.argv[1:]]), warnings=told)

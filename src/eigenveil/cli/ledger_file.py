@@ -14,6 +14,7 @@ import typer
 from eigenveil._atomic_files import written_whole
 from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError
 from eigenveil.privacy import Budget, Ledger
+from eigenveil.privacy.ledger import as_account
 
 try:
     import fcntl
@@ -76,8 +77,7 @@ def open_ledger(account: Account) -> Iterator[Ledger]:
     The file is replaced as a whole, so that a crash leaves the last complete one.
     """
     with _alone(account.path):
-        ledger = planned_ledger(account)
-        ledger._own()  # the file is the account, and nobody else has it open
+        ledger = as_account(planned_ledger(account))  # nobody else has the file open
         refuse_overspending(account.asked, ledger)
         _write(account.path, ledger)
         with ledger.watched(lambda _: _write(account.path, ledger)):

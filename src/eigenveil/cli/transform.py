@@ -19,6 +19,7 @@ from eigenveil.cli.choosing import as_columns, as_data, check_target
 from eigenveil.cli.speaking import NOT_PRIVATE, ending_well, warn
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators import DPPCA
+from eigenveil.estimators.projection import scores_of
 from eigenveil.estimators.score_files import write_scores
 from eigenveil.persistence import load
 from eigenveil.sources import open_source
@@ -84,7 +85,7 @@ def _scores(model: DPPCA, data: Any, columns: list[str] | None) -> Iterator[Any]
     source = open_source(data, columns=list(names) if names is not None and named else as_columns(columns, data))
     if source.n_columns != model.n_features_in_:
         raise InvalidInputError(f"the data have {source.n_columns} columns, the model {model.n_features_in_}.")
-    return (model._scores(_plain(block.values)) for block in source.blocks())
+    return (scores_of(model, _plain(block.values)) for block in source.blocks())
 
 
 def _plain(values: Any) -> Any:

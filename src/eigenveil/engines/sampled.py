@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from eigenveil._typing import FloatArray, IntArray
@@ -18,6 +19,13 @@ StateT = TypeVar("StateT")
 ResultT = TypeVar("ResultT")
 
 
+@dataclass
+class Passes:
+    """How often units have been read."""
+
+    made: int = 0
+
+
 class SampledPopulation(SurveyedPopulation):
     """One tensor of each unit of an operator that a plan lets in, surveyed by an engine.
 
@@ -31,6 +39,8 @@ class SampledPopulation(SurveyedPopulation):
         Which units are meant: all by default.
     engine : Engine, optional
         Who goes over the data: all threads of this machine by default.
+    passes : Passes, optional
+        Where passes over the data are counted.
 
     Examples
     --------
@@ -49,12 +59,19 @@ class SampledPopulation(SurveyedPopulation):
     """
 
     def __init__(
-        self, operator: Operator, tensor: Tensor, *, plan: Plan | None = None, engine: Engine | None = None
+        self,
+        operator: Operator,
+        tensor: Tensor,
+        *,
+        plan: Plan | None = None,
+        engine: Engine | None = None,
+        passes: Passes | None = None,
     ) -> None:
         self.operator = operator
         self.tensor: Tensor = tensor.checked(operator.d)
         self.plan = FullPlan() if plan is None else plan
         self.engine: Engine = LocalEngine() if engine is None else engine
+        self.passes = Passes() if passes is None else passes
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -77,8 +94,7 @@ class SampledPopulation(SurveyedPopulation):
 
     def slots_by_partition(self) -> list[int]:
         """The same for every partition."""
-        partitions = self.operator.partitions()
-        counts: list[int] = self.engine.reduce(partitions, self.plan, SlotsQuery(len(partitions))).tolist()
+        counts: list[int] = self.reduce(SlotsQuery(len(self.operator.partitions()))).tolist()
         return counts
 
     def survey(
@@ -97,9 +113,11 @@ class SampledPopulation(SurveyedPopulation):
 
     def tensors(self) -> Iterator[FloatArray]:
         """The tensors themselves, of the units let in, in the order of the data."""
+        self.passes.made += 1
         transform = Tensors(self.operator.without_data(), self.tensor)
         return self.engine.map(self.operator.partitions(), self.plan, transform)
 
     def reduce(self, query: Query[StateT, ResultT]) -> ResultT:
         """The answer of any query about the units that the plan lets in."""
+        self.passes.made += 1
         return self.engine.reduce(self.operator.partitions(), self.plan, query)

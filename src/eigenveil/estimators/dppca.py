@@ -19,7 +19,7 @@ from eigenveil.estimators.progress import CallbackSupportMixin, Progress, Report
 from eigenveil.estimators.released import attributes
 from eigenveil.estimators.repeated_fits import Family, check_search, warn_of_relatives
 from eigenveil.estimators.request import FitRequest
-from eigenveil.estimators.settings import AS_FITTED, Settings, as_fitted, changed_since, read_settings
+from eigenveil.estimators.settings import Settings, as_fitted, changed_since, parameters_of_fit, read_settings
 from eigenveil.estimators.streaming import add_to_stream, new_stream
 from eigenveil.estimators.uncertainty import UncertaintyMixin
 from eigenveil.privacy import Ledger
@@ -185,7 +185,29 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         DPPCA
             Itself.
         """
-        return run_request(self, FitRequest.of(self, X, units))
+        return self.run_request(FitRequest.of(self, X, units))
+
+    def run_request(self, request: FitRequest) -> Self:
+        """Fit as a request says that was made of this estimator: what `fit` does, and the command line.
+
+        Parameters
+        ----------
+        request : FitRequest
+            Checked settings and data; see `eigenveil.estimators.request`.
+
+        Returns
+        -------
+        DPPCA
+            Itself.
+        """
+        self._count_in_family(request.settings)
+        self._forget()
+        self._fitted_with = parameters_of_fit(self)
+        reporter = Reporter(request.settings.callback, self)
+        with reporter.task():
+            self.__dict__.update(request.run(reporter))
+        show(self.release_.warnings)
+        return self
 
     @available_if(_streams)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None, *, units: Any = None) -> Self:  # noqa: ARG002
@@ -212,14 +234,14 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         stream = vars(self).get("_stream")
         if stream is not None:
             self._refuse_another_stream()
-        X = open_block(self, X, units, first=stream is None or stream._schema is None)
+        X = open_block(self, X, units, first=stream is None or stream.schema is None)
         if stream is None:
             check_k(settings.k, self.n_features_in_)
             self._count_in_family(settings)
             _warn_of_a_fresh_start(again="components_" in vars(self))
             stream = new_stream(settings, people=units is not None)
             self._forget()
-            self._note_parameters()
+            self._fitted_with = parameters_of_fit(self)
         mean, scale = settings.declared_mean(self.n_features_in_), settings.declared_scale(self.n_features_in_)
         with Reporter(settings.callback).watching(stream.ledger, stream.budget.mu):
             add_to_stream(stream, X, units, mean=mean, scale=scale)
@@ -241,16 +263,15 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         """Go on with a stream that ``pca.stream.save(path)`` has written."""
         settings = read_settings(self, stream=True)
         stream = TrackedStream.load(path, engine=settings.engine)
-        options = stream._options
-        if (options["k"], options["epsilon"], options["delta"]) != (settings.k, settings.epsilon, settings.delta):
+        if stream.stated != (settings.k, settings.epsilon, settings.delta):
             raise InvalidInputError("the checkpoint is of a stream with another n_components, epsilon or delta.")
         self._forget()
-        self._note_parameters()
+        self._fitted_with = parameters_of_fit(self)
         self._stream = stream
         for name in ("_unit_column", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
-        if stream._schema is not None:
-            note_columns(self, *stream._schema)
+        if stream.schema is not None:
+            note_columns(self, *stream.schema)
         self._take_from_stream(settings)
         return self
 
@@ -323,9 +344,6 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         for name in [*(FITTED - {"feature_names_in_"}), "_stream", "_fitted_with"]:
             self.__dict__.pop(name, None)
 
-    def _note_parameters(self) -> None:
-        self._fitted_with = {name: getattr(self, name) for name in AS_FITTED}
-
     def _refuse_another_stream(self) -> None:
         """A stream has its budget from its beginning on; parameters of now would not be those of its ledger."""
         changed = changed_since(self)
@@ -342,18 +360,6 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         d = self.n_features_in_
         mean, scale = settings.declared_mean(d), settings.declared_scale(d)
         self.__dict__.update(attributes(self._stream.release(), mean=mean, scale=scale, n_hat=None))
-
-
-def run_request(estimator: DPPCA, request: FitRequest) -> DPPCA:
-    """Fit the estimator as a request says that was made of it: `fit` does this, and the command line."""
-    estimator._count_in_family(request.settings)
-    estimator._forget()
-    estimator._note_parameters()
-    reporter = Reporter(request.settings.callback, estimator)
-    with reporter.task():
-        estimator.__dict__.update(request.run(reporter))
-    show(estimator.release_.warnings)
-    return estimator
 
 
 def _warn_of_a_fresh_start(*, again: bool) -> None:

@@ -26,17 +26,22 @@ def open_operator(estimator: Any, X: Any, units: Any) -> Operator:
         if units is not None:
             raise InvalidInputError("units cannot be given with what `eigenveil.samples` made: it has its units.")
         source = getattr(X, "source", None)
-        estimator._unit_column = None
+        note_unit_column(estimator, None)
         note_columns(estimator, X.d, None if source is None else source.columns)
         return X
     source = _opened(estimator, X, units)
     return RowsOperator(source) if units is None else PeopleOperator(source)
 
 
+def note_unit_column(estimator: Any, units: Any) -> None:
+    """Keep the name of the column that says whose row a row is, if it is one."""
+    estimator.__dict__["_unit_column"] = units if isinstance(units, str) else None
+
+
 def open_block(estimator: Any, X: Any, units: Any, *, first: bool) -> Any:
     """Rows of `partial_fit`, as a stream takes them, after scikit-learn's checks where they apply."""
     if first:
-        estimator._unit_column = units if isinstance(units, str) else None
+        note_unit_column(estimator, units)
     if _is_array(X) or _is_frame(X):
         return _checked(estimator, X, units, reset=first)
     if first:
@@ -74,7 +79,7 @@ def unit_column(estimator: Any) -> str | None:
 
 
 def _opened(estimator: Any, X: Any, units: Any) -> Source:
-    estimator._unit_column = units if isinstance(units, str) else None
+    note_unit_column(estimator, units)
     if _is_array(X) or _is_frame(X):
         X = _checked(estimator, X, units, reset=True)
         return open_source(X, units=units)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
@@ -17,9 +16,9 @@ from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.absent import FITTED, REASONS, why_absent
 from eigenveil.estimators.inputs import rows_to_transform
+from eigenveil.estimators.projection import centred, scores_of, whitening_of
 from eigenveil.estimators.released import covariance, log_likelihood
 from eigenveil.estimators.repeated_fits import warn_if_it_chooses
-from eigenveil.estimators.rescaling import dense
 from eigenveil.estimators.score_files import warn_once_of_scores, write_scores
 from eigenveil.estimators.score_picture import ScoreHistogram
 from eigenveil.estimators.scores import Ask, release_scores
@@ -69,7 +68,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def transform_blocks(self, X: Any) -> Iterator[FloatArray]:
         """The same block by block, for rows that do not fit into memory."""
         check_is_fitted(self)
-        return (self._scores(rows) for rows in rows_to_transform(self, X))
+        return (scores_of(self, rows) for rows in rows_to_transform(self, X))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
         """Fit, and the scores of the same rows: the model is private, these scores are *not* (it warns once).
@@ -208,7 +207,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         scores = check_array(X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
         if scores.shape[1] != self.n_components_:
             raise InvalidInputError(f"expected scores of {self.n_components_} components, got {scores.shape[1]}.")
-        rows: FloatArray = (scores * self._lengths()) @ self.components_
+        rows: FloatArray = (scores * whitening_of(self)) @ self.components_
         scaled: FloatArray = rows if self.scale_ is None else rows * self.scale_
         return np.asarray(scaled + self.mean_)
 
@@ -226,7 +225,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Log-likelihood of rows under the released model; of rows it was fitted to, not private."""
         check_is_fitted(self)
         model = self.get_covariance()
-        blocks = [log_likelihood(self._centred(rows), model) for rows in rows_to_transform(self, X)]
+        blocks = [log_likelihood(centred(self, rows), model) for rows in rows_to_transform(self, X)]
         return np.concatenate(blocks) if blocks else np.zeros(0)
 
     @available_if(_has_density)  # type: ignore[untyped-decorator]
@@ -236,28 +235,6 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         warn_if_it_chooses(self.ledger_)
         good = np.isfinite(each)
         return float(np.mean(each[good])) if np.any(good) else float("nan")
-
-    def _centred(self, rows: Any) -> FloatArray:
-        with np.errstate(invalid="ignore", over="ignore"):
-            return np.asarray(dense(rows) - self.mean_)
-
-    def _scores(self, rows: Any) -> FloatArray:
-        axes = self._axes()
-        with np.errstate(invalid="ignore", over="ignore"):
-            thin = sparse.issparse(rows)
-            scores = rows @ axes.T - self.mean_ @ axes.T if thin else self._centred(rows) @ axes.T
-        out: FloatArray = np.asarray(scores, dtype=np.float64) / self._lengths()
-        return out
-
-    def _axes(self) -> FloatArray:
-        """What rows, less the mean, are multiplied with."""
-        return np.asarray(self.components_ if self.scale_ is None else self.components_ / self.scale_)
-
-    def _lengths(self) -> Any:
-        """What whitening divides scores by."""
-        if not self.whiten:
-            return 1.0
-        return np.maximum(np.sqrt(self.explained_variance_), np.finfo(np.float64).eps)
 
     # -- scikit-learn ----------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from eigenveil.engines.sampled import Passes
 from eigenveil.privacy import Entry, Purpose
 from eigenveil.privacy.ledger import Ledger
 
@@ -38,12 +39,15 @@ class Progress:
         How many entries this fit has written so far, this one included.
     share : float
         How much of the fit's Gaussian budget (of mu^2) is spent, 0 to 1.
+    passes : int
+        How often the data have been read so far; 0 in a stream, which reads every row once.
     """
 
     what: str
     purpose: Purpose
     step: int
     share: float
+    passes: int = 0
 
 
 class Reporter:
@@ -73,14 +77,20 @@ class Reporter:
         self._context.call_on_fit_task_end(estimator=self._estimator)
 
     @contextmanager
-    def watching(self, ledger: Ledger, mu: float, *, before: float = 0.0) -> Iterator[None]:
+    def watching(
+        self, ledger: Ledger, mu: float, *, before: float = 0.0, passes: Passes | None = None
+    ) -> Iterator[None]:
         """Tell what is charged to the ledger, in a run that may spend `mu` beyond what was spent `before` it."""
+        read = Passes() if passes is None else passes
 
         def tell(entry: Entry) -> None:
             self._steps += 1
             if self._callback is not None:
                 share = min(1.0, max(0.0, ledger.mu**2 - before**2) / mu**2) if mu else 1.0
-                self._callback(Progress(what=entry.what, purpose=entry.purpose, step=self._steps, share=share))
+                now = Progress(
+                    what=entry.what, purpose=entry.purpose, step=self._steps, share=share, passes=read.made
+                )
+                self._callback(now)
             if self._context is not None:
                 step = self._context.subcontext(task_name=entry.what)
                 step.call_on_fit_task_begin(estimator=self._estimator)

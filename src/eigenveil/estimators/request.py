@@ -140,7 +140,7 @@ class FitRequest:
             engine=settings.engine,
         )
         ledger = units.veil.ledger
-        with reporter.watching(ledger, units.budget.mu, before=ledger.mu):
+        with reporter.watching(ledger, units.budget.mu, before=ledger.mu, passes=units.passes):
             ready = standardise(units, self.standard)
             release = settings.algorithm.run(ready.units, settings.k, options)
         mean = ready.mean if release.mean is None else self.standard.in_own_units(release.mean, ready.scale)

@@ -12,6 +12,7 @@ from scipy import sparse
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.inputs import columns_to_score, source_to_score, unit_column
+from eigenveil.estimators.projection import axes_of, whitening_of
 from eigenveil.estimators.rescaling import dense
 from eigenveil.estimators.score_picture import ScoreHistogram
 from eigenveil.estimators.settings import read_engine
@@ -51,7 +52,7 @@ class Ask:
         chosen = [number - 1 for number in pair]
         spans = _default_spans(model, chosen) if self.bounds is None else _given_spans(self.bounds)
         edges = [np.linspace(*span, count + 1) for span, count in zip(spans, _two_counts(self.bins), strict=True)]
-        axes = np.ascontiguousarray((model._axes() / np.reshape(model._lengths(), (-1, 1)))[chosen].T)
+        axes = np.ascontiguousarray((axes_of(model) / np.reshape(whitening_of(model), (-1, 1)))[chosen].T)
         groups = None if self.groups is None else len(_checked_labels(self.labels))
         return Picture(axes=axes, origin=model.mean_, edges=edges, groups=groups)
 
@@ -268,7 +269,7 @@ def _default_spans(model: Any, chosen: list[int]) -> list[tuple[float, float]]:
     variances = vars(model).get("explained_variance_")
     if variances is None:
         raise need
-    half = WIDTH * np.sqrt(variances[chosen]) / np.broadcast_to(model._lengths(), variances.shape)[chosen]
+    half = WIDTH * np.sqrt(variances[chosen]) / np.broadcast_to(whitening_of(model), variances.shape)[chosen]
     if not (np.all(np.isfinite(half)) and np.all(half > 0)):
         raise need
     return [(-float(one), float(one)) for one in half]

@@ -109,6 +109,11 @@ def read_settings(estimator: Any, *, stream: bool = False) -> Settings:
     return settings
 
 
+def parameters_of_fit(estimator: Any) -> dict[str, Any]:
+    """The parameters in `AS_FITTED` as they are now; a model keeps them as `_fitted_with` when it is fitted."""
+    return {name: getattr(estimator, name) for name in AS_FITTED}
+
+
 def as_fitted(estimator: Any) -> dict[str, Any]:
     """The parameters in `AS_FITTED` as they were in the fit that made the attributes of this model.
 

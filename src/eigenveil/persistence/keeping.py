@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators import DPPCA
-from eigenveil.estimators.settings import as_fitted
+from eigenveil.estimators.settings import as_fitted, parameters_of_fit
 from eigenveil.persistence.checks import KEPT, check_attributes, check_parameters
 from eigenveil.persistence.folders import read_folder, write_folder
 from eigenveil.persistence.ledgers import pack_ledger, unpack_ledger
@@ -22,7 +22,7 @@ from eigenveil.persistence.strict_json import DamagedFileError
 from eigenveil.privacy import Ledger
 from eigenveil.subspace import Release
 from eigenveil.subspace.diagnostics import KINDS, restored
-from eigenveil.subspace.release_warnings import Code, ReleaseWarning
+from eigenveil.subspace.release_warnings import ReleaseWarning
 from eigenveil.subspace.variances import Variances
 
 NOT_KEPT = {"engine": "auto", "callback": None}
@@ -63,7 +63,7 @@ def save(model: DPPCA, path: str | os.PathLike[str]) -> None:
     if type(model) is not DPPCA:
         raise InvalidInputError(f"expected a DPPCA, got a {type(model).__name__}.")
     stream = vars(model).get("_stream")
-    if stream is not None and stream._open.filled:
+    if stream is not None and stream.open_slots:
         raise InvalidInputError(
             "this DPPCA is in the middle of a stream: the open batch holds raw rows, and model files never do.",
             hint="pca.stream.save(path) writes a checkpoint to go on with; or save when a batch has just closed.",
@@ -111,8 +111,7 @@ def load(path: str | os.PathLike[str]) -> DPPCA:
     release = _unpacked_release(content["release"], arrays, ledger)
     attributes = _unpacked_attributes(content["attributes"], arrays, release, ledger)
     model = DPPCA(**_unpacked_parameters(content["parameters"], arrays, ledger))
-    model.__dict__.update(attributes)
-    model._note_parameters()
+    model.__dict__.update(attributes, _fitted_with=parameters_of_fit(model))
     return model
 
 
@@ -173,9 +172,7 @@ def _packed_release(release: Release, packer: Packer) -> dict[str, Any]:
         fields["variances"] = {one.name: getattr(variances, one.name) for one in dataclasses.fields(variances)}
     kind = type(release.diagnostics).__name__
     fields["diagnostics"] = {"kind": kind if kind in KINDS else "", "values": dict(release.diagnostics)}
-    fields["warnings"] = [
-        {"code": one.code.value, "text": one.text, "numbers": dict(one.numbers)} for one in release.warnings
-    ]
+    fields["warnings"] = [one.to_plain() for one in release.warnings]
     return {name: packer.pack(value, at=f"release.{name}") for name, value in fields.items()}
 
 
@@ -192,10 +189,7 @@ def _unpacked_release(packed: Any, arrays: Arrays, ledger: Ledger) -> Release:
         fields["variances"] = Variances(**variances)
     try:
         fields["diagnostics"] = restored(**fields["diagnostics"])
-        fields["warnings"] = tuple(
-            ReleaseWarning(code=Code(one["code"]), text=str(one["text"]), numbers=dict(one["numbers"]))
-            for one in fields["warnings"]
-        )
+        fields["warnings"] = tuple(map(ReleaseWarning.from_plain, fields["warnings"]))
     except (KeyError, TypeError, ValueError):
         raise DamagedFileError("the diagnostics or warnings of the release are not what a release has.") from None
     return Release(**fields, ledger=ledger)

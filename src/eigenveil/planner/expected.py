@@ -6,7 +6,6 @@ import math
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
@@ -15,8 +14,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.planner.guess import Guess
 from eigenveil.planner.imagined import Drawn, ImaginedUnits, draw, shortened
 from eigenveil.privacy.budget import Budget
-from eigenveil.subspace.tracked_pca import TRACKED, TrackedOptions
-from eigenveil.units import Units
+from eigenveil.subspace.tracked_pca import TrackedOptions, run
 
 FEWEST, MOST, EASY = 3, 6, 1500
 """How often runs are repeated: EASY/d times, within limits."""
@@ -78,7 +76,7 @@ class Setting:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                found = TRACKED.run(cast("Units", units), self.k, TrackedOptions()).components
+                found = run(units, self.k, TrackedOptions()).components
             except np.linalg.LinAlgError:  # so few units that noise overflows: nothing is learnt
                 found = units.random_start(self.k).T
         return lost(found, self.guess.eigenvalues)

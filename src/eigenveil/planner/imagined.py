@@ -25,10 +25,11 @@ import numpy.typing as npt
 
 from eigenveil._typing import FloatArray
 from eigenveil.engines import Population
+from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip
+from eigenveil.mechanisms import Grant, Veil
 from eigenveil.planner.guess import Guess
-from eigenveil.privacy.budget import Budget
-from eigenveil.privacy.relation import Relation
+from eigenveil.privacy import Budget, Ledger, Purpose
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,32 +70,50 @@ def draw(guess: Guess, n: int, rng: np.random.Generator) -> Drawn:
     return Drawn(guess, factor / math.sqrt(rows))
 
 
-@dataclass(frozen=True)
-class Noise:
-    """Gaussian noise of the size that was paid for, without a ledger: there are no data to protect."""
+class SimulatedVeil(Veil):
+    """Gaussian noise of the size that a method pays for. Nothing is charged: there are no data to protect.
 
-    rng: np.random.Generator
-    ledger: None = None
-    relation: Relation = Relation.ADD_REMOVE
+    Its ledger says that it is not private, so nothing that a simulated run returns can pass for a release.
+    """
 
-    def gaussian(self, _: str, *, mu: float, sensitivity: float, releases: int = 1, **_more: Any) -> _Grant:
+    def __init__(self, rng: np.random.Generator) -> None:
+        super().__init__(Ledger(Budget.from_mu(1.0)))
+        self.ledger.mark_not_private("simulated units: nothing was released")
+        self._rng = rng
+
+    def gaussian(
+        self,
+        what: str,
+        *,
+        mu: float,
+        sensitivity: float,
+        draws: int,
+        releases: int = 1,
+        note: str = "",
+        purpose: Purpose = Purpose.OTHER,
+    ) -> Grant:
         """Noise for `releases` releases that together cost mu."""
-        return _Grant(self.rng, sensitivity * math.sqrt(releases) / mu)
+        del what, draws, note, purpose
+        return _SimulatedGrant(self._rng, sensitivity * math.sqrt(releases) / mu)
 
 
-@dataclass(frozen=True)
-class _Grant:
-    """As the veil's grants, but for numbers off any grid."""
+class _SimulatedGrant(Grant):
+    """As a veil's grant, for expected numbers, which lie on no grid: `Any` says so to the type checker."""
 
-    rng: np.random.Generator
-    scale: float
-    exponent: int = 0
+    def __init__(self, rng: np.random.Generator, scale: float) -> None:
+        self.exponent = 0
+        self._rng, self._float_scale = rng, scale
 
-    def on_grid(self, numbers: npt.ArrayLike) -> FloatArray:
+    @property
+    def scale(self) -> float:
+        return self._float_scale
+
+    def on_grid(self, numbers: npt.ArrayLike) -> Any:
         return np.asarray(numbers, dtype=np.float64)
 
-    def release(self, numbers: FloatArray, *, weight: float = 1.0) -> FloatArray:
-        return numbers + self.scale * weight * self.rng.standard_normal(np.shape(numbers))
+    def release(self, steps: Any, *, weight: float = 1.0) -> FloatArray:
+        noise = self._float_scale * weight * self._rng.standard_normal(np.shape(steps))
+        return np.asarray(steps + noise, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,10 +213,10 @@ class ImaginedUnits:
         """Plans are made for add-remove."""
         return False
 
-    @property
-    def veil(self) -> Noise:
+    @cached_property
+    def veil(self) -> Veil:
         """Where noise comes from."""
-        return Noise(self.rng)
+        return SimulatedVeil(self.rng)
 
     @property
     def single_rows(self) -> bool:
@@ -208,6 +227,12 @@ class ImaginedUnits:
         """Random orthonormal columns."""
         Q: FloatArray = np.linalg.qr(self.rng.standard_normal((self.d, columns)))[0]
         return Q
+
+    def shifted(self, shift: FloatArray) -> ImaginedUnits:
+        """The same: simulated rows lie around 0, and no other place is simulated."""
+        if np.any(shift):
+            raise InvalidInputError("simulated units lie around 0, and can be shifted by nothing else.")
+        return self
 
     def damped(self, directions: FloatArray, factor: float) -> ImaginedUnits:
         """The units M A_i M."""

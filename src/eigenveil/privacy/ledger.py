@@ -564,3 +564,12 @@ def _from_plain(plain: dict[str, Any]) -> Entry | Parallel:
     parts = tuple([_from_plain(child) for child in part] for part in plain["parts"])
     finished = None if "finished" not in plain else int(plain["finished"])
     return Parallel(str(plain["parallel"]), parts, [_sequence(part) for part in parts], finished)
+
+
+def as_account(ledger: Ledger) -> Ledger:
+    """The ledger of a file that is read under a lock, or of a checkpoint that one stream holds: not a copy.
+
+    Only for who has made sure that no other copy is charged; everybody else has `Ledger.adopt`, which declares it.
+    """
+    ledger._own()
+    return ledger

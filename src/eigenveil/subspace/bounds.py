@@ -22,7 +22,7 @@ from eigenveil.mechanisms.radius import reachable_quantile
 from eigenveil.privacy import Purpose, split_mu
 from eigenveil.subspace.counting import COUNT_SHARE, buy_number
 from eigenveil.subspace.tracking import TINY
-from eigenveil.units import Units
+from eigenveil.units import PrivateUnits
 
 RADIUS_SHARE = 0.06
 """Share of mu^2 for the radius, where it is bought."""
@@ -89,7 +89,7 @@ class Declared:
         return math.nan if self.beta is None else float(self.beta) * float(self.beta)
 
 
-def buy_bounds(units: Units, declared: Declared, *, count: bool = True, by_rows: bool = False) -> Bounds:
+def buy_bounds(units: PrivateUnits, declared: Declared, *, count: bool = True, by_rows: bool = False) -> Bounds:
     """The radius, the number of units, and what is left.
 
     Parameters
@@ -140,7 +140,7 @@ def buy_bounds(units: Units, declared: Declared, *, count: bool = True, by_rows:
     return Bounds(radius=radius, n_hat=n_hat, n_noise=0.0 if number is None else number.scale, mu=rest)
 
 
-def matrix_radius(units: Units, quantile: float, *, n_hat: float, mu: float, by_rows: bool) -> float:
+def matrix_radius(units: PrivateUnits, quantile: float, *, n_hat: float, mu: float, by_rows: bool) -> float:
     """A radius that holds that share of the ||A_i||_F; `by_rows`: of the ||x||^2, where units are rows."""
     rows = by_rows and units.single_rows
     population = units.vectors() if rows else units.matrices()
@@ -162,7 +162,7 @@ LONG = 0.9
 """The share of rows that are not long."""
 
 
-def lengths(units: Units, near: float, *, n_hat: float, mu: float) -> tuple[float, float]:
+def lengths(units: PrivateUnits, near: float, *, n_hat: float, mu: float) -> tuple[float, float]:
     """The median length of rows, and the standard deviation of the logarithms of lengths, were these normal.
 
     `near` is an edge of the grid of all radii at which a median was found; steps are finer here. The spread is

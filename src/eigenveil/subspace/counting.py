@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,7 +11,9 @@ from eigenveil._typing import FloatArray
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms import Noisy, noisy_census, noisy_count, private_mean
 from eigenveil.privacy import Purpose
-from eigenveil.units import PrivateUnits, Units
+from eigenveil.units import PrivateUnits
+
+UnitsT = TypeVar("UnitsT", bound=PrivateUnits)
 
 COUNT_SHARE, MEAN_SHARE = 0.01, 0.08
 """Shares of mu^2 for the number of units and for their mean, where they are bought."""
@@ -45,7 +48,7 @@ def buy_number(units: PrivateUnits, *, n: int | None, mu: float, bad_too: bool =
     return Number(_at_least(1.0, census.good), _at_least(0.0, census.bad))
 
 
-def buy_mean(units: Units, *, n_hat: float, mu: float) -> tuple[FloatArray, Units]:
+def buy_mean(units: UnitsT, *, n_hat: float, mu: float) -> tuple[FloatArray, UnitsT]:
     """A private mean of the units' rows, in single precision, and the units with it subtracted."""
     mean = np.asarray(to_single(private_mean(units.vectors(), n_hat=n_hat, mu=mu, veil=units.veil).value))
     return mean, units.shifted(mean)

@@ -129,6 +129,19 @@ class PowerDiagnostics(Diagnostics):
     rounds: int
 
 
+@dataclass(frozen=True, eq=False)
+class StreamDiagnostics(Diagnostics):
+    """Of a stream: closed batches and their size, rounds made, and what the last round released."""
+
+    batches: int
+    batch_size: int | None
+    rounds: int
+    n_hat: float | None = None
+    radius: float | None = None
+    noise: float | None = None
+    offset: float | None = None
+
+
 class PerComponent(dict[str, tuple[Any, ...]]):
     """Of deflation: whatever the oracle reported, by name, with one entry per component."""
 
@@ -141,6 +154,7 @@ KINDS: dict[str, type[Diagnostics | PerComponent]] = {
         ProjectorDiagnostics,
         PrintedProjectorDiagnostics,
         PowerDiagnostics,
+        StreamDiagnostics,
         PerComponent,
     )
 }

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, Self
 
 from eigenveil.errors import PrivacyWarning
 from eigenveil.mechanisms import Noisy
@@ -32,6 +33,8 @@ class Code(StrEnum):
     LARGE_DELTA = "large-delta"
     LOST_IN_NOISE = "lost-in-noise"
     CLIPPED_VARIANCES = "clipped-variances"
+    SMALL_BATCHES = "small-batches"
+    BAD_ROWS = "bad-rows"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +54,15 @@ class ReleaseWarning:
     code: Code
     text: str
     numbers: Mapping[str, float] = field(default_factory=dict)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As files keep it."""
+        return {"code": self.code.value, "text": self.text, "numbers": dict(self.numbers)}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """From a file; raises KeyError, TypeError or ValueError if it is none."""
+        return cls(code=Code(plain["code"]), text=str(plain["text"]), numbers=dict(plain["numbers"]))
 
 
 def too_few_units(n_hat: float, count_noise: float) -> list[ReleaseWarning]:
@@ -120,6 +132,30 @@ def clipped_variances(variances: Variances) -> list[ReleaseWarning]:
         "heavy tails, and variances are too low by more than their intervals say."
     )
     return [ReleaseWarning(code=Code.CLIPPED_VARIANCES, text=text, numbers={"share": share})]
+
+
+def small_batches(size: int, count_noise: float) -> list[ReleaseWarning]:
+    """Counts in a batch of this many slots are lost in noise of this standard deviation."""
+    need = count_noise / FEW
+    if size >= need:
+        return []
+    text = (
+        f"batches of {size} slots are small for this epsilon and delta: noise may rule the directions. "
+        f"Some {need:.0f} slots, or a larger epsilon or delta, would help."
+    )
+    return [ReleaseWarning(code=Code.SMALL_BATCHES, text=text, numbers={"slots": size, "enough": need})]
+
+
+def bad_rows(slots: int, good: Noisy) -> list[ReleaseWarning]:
+    """Many rows of a batch are not finite, more than noise in the count of the others could have made up."""
+    bad = slots - good.value - 3 * good.scale
+    if not bad > MANY_BAD * slots:
+        return []
+    text = (
+        f"by a noisy count, more than {bad / slots:.0%} of the rows of a batch are not finite numbers; "
+        "they leave their slots empty."
+    )
+    return [ReleaseWarning(code=Code.BAD_ROWS, text=text, numbers={"slots": slots, "bad": bad})]
 
 
 def show(found: Sequence[ReleaseWarning]) -> None:

@@ -46,7 +46,7 @@ from eigenveil.subspace.release_warnings import bad_units, clipped_variances, lo
 from eigenveil.subspace.tracked_run import WIDEST_MATRIX, Run
 from eigenveil.subspace.tracking import State
 from eigenveil.subspace.variances import buy_variances
-from eigenveil.units import Units
+from eigenveil.units import PrivateUnits
 
 VARIANCES_SHARE = 0.02
 
@@ -154,7 +154,7 @@ def tracked_pca(
     return TRACKED.release(samples, k, options, epsilon=epsilon, delta=delta, **arguments)
 
 
-def run(units: Units, k: int, options: TrackedOptions) -> Release:
+def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
     """Steps 1 to 5, with all of the units' budget."""
     spectrum = options.checked_spectrum(k, units.d)
     m = min(k + options.oversampling, units.d)

@@ -34,7 +34,7 @@ from eigenveil.subspace.tracking import (
     plain_weights,
     reconciled,
 )
-from eigenveil.units import Units
+from eigenveil.units import PrivateUnits
 
 PILOT_SHARE, PILOT_ROUNDS, PILOT_GROWTH = 0.3, 4, 3.0
 LOOK_SHARE, MATRIX_SHARE, FIRST_MATRIX = 0.01, 0.28, 0.1
@@ -75,7 +75,7 @@ CLIP_BY_NOISE = 2.5
 class Run:
     """One run as it goes: what is left of mu^2 (as a share), and what the rounds released."""
 
-    units: Units
+    units: PrivateUnits
     k: int
     n_hat: float
     mu: float

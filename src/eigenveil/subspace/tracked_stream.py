@@ -17,7 +17,6 @@ import dataclasses
 import json
 import math
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, Self
 
@@ -30,14 +29,16 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil, noisy_count
 from eigenveil.mechanisms.radius import count_noise
 from eigenveil.privacy import Budget, Ledger, Purpose, Relation, split_mu
+from eigenveil.privacy.ledger import as_account
 from eigenveil.privacy.uncopied import Uncopied
 from eigenveil.sources import Source, memory, open_source
 from eigenveil.sources.identities import identities
 from eigenveil.sources.rows import RowsSource
 from eigenveil.subspace.counting import COUNT_SHARE
+from eigenveil.subspace.diagnostics import StreamDiagnostics
 from eigenveil.subspace.opening import check_k
 from eigenveil.subspace.release import Release, signed
-from eigenveil.subspace.release_warnings import FEW, MANY_BAD
+from eigenveil.subspace.release_warnings import FEW, Code, ReleaseWarning, bad_rows, show, small_batches
 from eigenveil.subspace.stream_batch import USE_CHECKPOINTS, OpenBatch, Seen
 from eigenveil.subspace.stream_files import Checkpoint, pack, pack_hashes, unpack, unpack_hashes
 from eigenveil.subspace.tracking import (
@@ -196,7 +197,7 @@ class TrackedStream(Uncopied):
         self._progress = Progress()
         self._schema: tuple[int, tuple[str, ...] | None] | None = None
         self._id_kind: str | None = None
-        self._told = False
+        self._warned: dict[Code, ReleaseWarning] = {}
         self._checkpoint: Checkpoint | None = None
         self._partition = StreamBatches(_ONE_SLOT[units])
         source = None if random_state is None else SeededBytes(random_state)
@@ -252,6 +253,21 @@ class TrackedStream(Uncopied):
             return fixed
         return default_batch_size(self._schema[0], self._followed(), mu=self.budget.mu)
 
+    @property
+    def schema(self) -> tuple[int, tuple[str, ...] | None] | None:
+        """Number and names of the columns; None before the first row."""
+        return self._schema
+
+    @property
+    def stated(self) -> tuple[int, float, float]:
+        """The number of components, epsilon and delta that it was begun with."""
+        return self._options["k"], self._options["epsilon"], self._options["delta"]
+
+    @property
+    def open_slots(self) -> int:
+        """How many slots of the open batch are filled: their rows are raw data."""
+        return self._open.filled
+
     def release(self) -> Release:
         """Directions as of the last closed batch, and what they cost; the ledger is the stream's and goes on."""
         state = self._progress.state
@@ -267,12 +283,10 @@ class TrackedStream(Uncopied):
             components=signed(np.ascontiguousarray(state.W[:, :k].T)),
             eigenvalues=state.eigenvalues[:k],
             ledger=self.ledger,
-            diagnostics={
-                "batches": self.batches,
-                "batch_size": self.batch_size,
-                "rounds": self._progress.rounds,
-                **self._progress.last,
-            },
+            diagnostics=StreamDiagnostics(
+                self.batches, self.batch_size, self._progress.rounds, **self._progress.last
+            ),
+            warnings=tuple(self._warned.values()),
         )
 
     def __repr__(self) -> str:
@@ -383,7 +397,8 @@ class TrackedStream(Uncopied):
         if self._schema is None:
             check_k(self._options["k"], source.n_columns)
             self._schema = found
-            self._warn_if_small()
+            assert self.batch_size is not None, "the number of columns is known"
+            self._warn(small_batches(self.batch_size, _count_noise(self.budget.mu)))
         elif found != self._schema:
             raise InvalidInputError(
                 f"expected blocks of {self._schema[0]} columns like the first one, got {source.n_columns}"
@@ -435,7 +450,8 @@ class TrackedStream(Uncopied):
         # 2
         counted = noisy_count(units.vectors(), mu=mu_count, veil=units.veil, what="batch: slots not empty")
         n_hat = min(max(counted.value, 1.0), float(slots))
-        self._warn_if_many_bad(slots - counted.value - 3 * counted.scale, slots)
+        if self._options["units"] == "rows":
+            self._warn(bad_rows(slots, counted))
         state = before.state or nothing_known(units.random_start(m))
         if n_hat < min(slots / 10, 3 * _count_noise(mu)):
             return dataclasses.replace(before, state=state, last={**before.last, "n_hat": n_hat})
@@ -471,27 +487,11 @@ class TrackedStream(Uncopied):
         )
         self._rounds.finish()
 
-    def _warn_if_small(self) -> None:
-        size = self.batch_size
-        assert size is not None
-        need = _count_noise(self.budget.mu) / FEW
-        if size < need:
-            warnings.warn(
-                f"batches of {size} slots are small for this epsilon and delta: noise may rule the directions. "
-                f"Some {need:.0f} slots, or a larger epsilon or delta, would help.",
-                UserWarning,
-                stacklevel=4,
-            )
-
-    def _warn_if_many_bad(self, bad: float, slots: int) -> None:
-        if self._options["units"] == "rows" and bad > MANY_BAD * slots and not self._told:
-            self._told = True
-            warnings.warn(
-                f"by a noisy count, more than {bad / slots:.0%} of the rows of a batch are not finite numbers; "
-                "they leave their slots empty.",
-                UserWarning,
-                stacklevel=6,
-            )
+    def _warn(self, found: list[ReleaseWarning]) -> None:
+        """Show each kind of warning once, and keep it for releases."""
+        new = [one for one in found if one.code not in self._warned]
+        self._warned.update({one.code: one for one in new})
+        show(new)
 
     # -- inside: checkpoints ---------------------------------------------------------------------
 
@@ -510,6 +510,7 @@ class TrackedStream(Uncopied):
             "closing": closing,
             "rounds": self._progress.rounds,
             "last": self._progress.last,
+            "warnings": [one.to_plain() for one in self._warned.values()],
             "drift": self._progress.drift,
             "state": None if state is None else _pack_state(state),
             "seeded_position": None if self._source is None else self._source.position,
@@ -533,8 +534,8 @@ class TrackedStream(Uncopied):
             raise InvalidInputError(f"expected a checkpoint of schema {_SCHEMA}, got {public['schema']!r}.")
         options = {**public["options"], "memory": float(public["options"]["memory"])}
         stream = cls(**options, engine=engine)
-        ledger = Ledger.from_json(json.dumps(public["ledger"]))
-        ledger._own()  # the file is the account, and `Checkpoint.take` makes this stream the one that holds it
+        # the file is the account, and `Checkpoint.take` makes this stream the one that holds it
+        ledger = as_account(Ledger.from_json(json.dumps(public["ledger"])))
         if ledger.budget != stream.budget or ledger.relation is not Relation.EMPTY_SLOT:
             raise InvalidInputError(
                 "the ledger of this checkpoint has another budget or relation than its stream."
@@ -548,6 +549,8 @@ class TrackedStream(Uncopied):
         stream._id_kind = public["id_kind"]
         state = None if public["state"] is None else _unpack_state(public["state"])
         stream._progress = Progress(state, int(public["rounds"]), float(public["drift"]), dict(public["last"]))
+        kept = map(ReleaseWarning.from_plain, public["warnings"])
+        stream._warned = {one.code: one for one in kept}
         return stream
 
     def _read_raw(self, checkpoint: Checkpoint, *, open_slots: int) -> None:

@@ -27,7 +27,7 @@ from eigenveil.engines.population import Population
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms import Given, clipped_mean, radius_search
 from eigenveil.privacy import Purpose, split_mu
-from eigenveil.units import Units
+from eigenveil.units import PrivateUnits
 
 RADIUS_SHARE = 0.06
 """Share of a round's mu^2 for its radius."""
@@ -140,7 +140,7 @@ def best_weights(state: State, k: int) -> Weights:
 
 
 def ask(
-    units: Units, state: State, weights: Weights, *, n_hat: float, mu: float, quantile: float, what: str
+    units: PrivateUnits, state: State, weights: Weights, *, n_hat: float, mu: float, quantile: float, what: str
 ) -> Answer:
     """Steps 1 and 2: one paid round.
 
@@ -283,7 +283,7 @@ def from_matrix(matrix: FloatArray, *, noise: float, m: int) -> State:
     return State(W, eigenvalues, W * eigenvalues, np.full(m, variance), np.full(m, 2 * variance))
 
 
-def _population(units: Units, state: State, weights: Weights) -> tuple[Population, FloatArray]:
+def _population(units: PrivateUnits, state: State, weights: Weights) -> tuple[Population, FloatArray]:
     """The units' M A_i W D as a population, and the centre M C D.
 
     With A' = M A M and W' = W D/g the product A' W' is M A W D, since M W = g W.

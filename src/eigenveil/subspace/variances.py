@@ -33,7 +33,7 @@ from eigenveil.mechanisms.clipped_mean import Found
 from eigenveil.mechanisms.radius import EDGES, reachable_quantile
 from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy import Purpose, split_mu
-from eigenveil.units import Units
+from eigenveil.units import PrivateUnits
 
 SHARES = {"radius": 0.15, "sum": 0.6, "above": 0.02, "middle": 0.08, "rest radius": 0.06, "rest sum": 0.09}
 """Shares of mu^2. Where components are as many as columns there is no rest, and its shares go to the others."""
@@ -103,7 +103,7 @@ class Variances:
 
 
 def buy_variances(
-    units: Units, components: FloatArray, *, guess: FloatArray, n_hat: float, mu: float
+    units: PrivateUnits, components: FloatArray, *, guess: FloatArray, n_hat: float, mu: float
 ) -> Variances:
     """Variances along components that are already public, and the trace, with all of `mu`.
 
@@ -149,6 +149,7 @@ def buy_variances(
     >>> from eigenveil.mechanisms import Veil
     >>> from eigenveil.operators import samples
     >>> from eigenveil.privacy import Budget, Ledger
+    >>> from eigenveil.units import Units
     >>> X = np.random.default_rng(0).normal(size=(20_000, 3)) * [3.0, 1.0, 1.0]
     >>> budget = Budget.from_mu(1.0)
     >>> units = Units(samples.rows(X), Veil(Ledger(budget)), budget)

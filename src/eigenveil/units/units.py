@@ -20,6 +20,7 @@ from eigenveil.engines import (
     SampledPopulation,
 )
 from eigenveil.engines.query import Chunk
+from eigenveil.engines.sampled import Passes
 from eigenveil.errors import InvalidInputError, NotDisjointError
 from eigenveil.mechanisms.byte_source import SeededBytes
 from eigenveil.mechanisms.exact_noise import gaussian_integers
@@ -50,6 +51,8 @@ class Units:
         Orthonormal directions that were taken off; `projected` sets it.
     stated : (float, float), optional
         The (epsilon, delta) that the whole run may cost, as its caller stated it.
+    passes : Passes
+        How often these units, and all that were made of them, have been read.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class Units:
     engine: Engine = field(default_factory=LocalEngine)
     removed: FloatArray | None = None
     stated: tuple[float, float] | None = None
+    passes: Passes = field(default_factory=Passes)
 
     @property
     def d(self) -> int:
@@ -103,7 +107,7 @@ class Units:
         return self._population(Variances(U, entries))
 
     def _population(self, tensor: Tensor) -> SampledPopulation:
-        return SampledPopulation(self.operator, tensor, plan=self.plan, engine=self.engine)
+        return SampledPopulation(self.operator, tensor, plan=self.plan, engine=self.engine, passes=self.passes)
 
     def shifted(self, shift: FloatArray) -> Units:
         """The same with `shift` taken off every row."""
@@ -189,6 +193,7 @@ class Units:
 
     def singly(self) -> Iterator[Callable[[FloatArray], FloatArray]]:
         """One unit after the other, in the order of the data: each as the function W -> A_i W."""
+        self.passes.made += 1
         for block in self.engine.map(self.operator.partitions(), self.plan, Chunk.let_in):
             for place in range(block.units):
                 yield self._product(block.between(place, place + 1))

@@ -48,6 +48,9 @@ class PrivateUnits(Protocol):
     def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> Population:
         """The population of u_j^T A_i u_j and, last, the rest of the trace; `entries` says which of them."""
 
+    def shifted(self, shift: FloatArray) -> Self:
+        """The same with `shift` subtracted from every row."""
+
     def damped(self, directions: FloatArray, factor: float) -> Self:
         """The units M A_i M, M = I - (1 - factor) D D^T, D orthonormal."""
 
