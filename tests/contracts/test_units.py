@@ -11,7 +11,7 @@ from eigenveil.kernels import Clip
 from eigenveil.mechanisms import Veil
 from eigenveil.operators import samples
 from eigenveil.planner.guess import make_guess
-from eigenveil.planner.imagined import ImaginedUnits, draw
+from eigenveil.planner.imagined import Imagined, ImaginedUnits, draw
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.units import PrivateUnits, Units
 
@@ -42,6 +42,17 @@ POPULATIONS = {
 }
 both = pytest.mark.parametrize("kind", UNITS)
 every = pytest.mark.parametrize("name", POPULATIONS)
+
+
+def clip_of(population, radius):
+    """A clip on a fine grid; expected sums lie on no grid (of 2^0)."""
+    return Clip(radius, 0 if isinstance(population, Imagined) else int(np.log2(radius)) - 24)
+
+
+def clipped_sum(population, radius):
+    clip = clip_of(population, radius)
+    found = population.clipped_sum(np.zeros(population.shape), clip.radius, clip.exponent)
+    return np.ldexp(np.asarray(found, dtype=float), clip.exponent)
 
 
 def public(protocol):
@@ -83,14 +94,14 @@ def test_counts_and_sums_keep_their_promises(kind, name):
     assert counts[0] >= 0
     assert counts[-1] <= population.count() <= population.slots()
     for radius in (0.25, 4.0, 1e6):
-        total = np.asarray(population.clipped_sum(centre, radius, 0), dtype=float)
+        total = clipped_sum(population, radius)
         assert total.shape == population.shape
         assert np.linalg.norm(total) <= radius * population.count()
-    clips = [Clip(4.0, 0), Clip(16.0, 0)]
+    clips = [clip_of(population, 4.0), clip_of(population, 16.0)]
     same, sums = population.survey(centre, edges, clips)
     assert np.array_equal(same, counts)
     for clip, found in zip(clips, sums, strict=True):
-        assert np.array_equal(found, population.clipped_sum(centre, clip.radius, 0))
+        assert np.array_equal(found, population.clipped_sum(centre, clip.radius, clip.exponent))
 
 
 @every
@@ -100,7 +111,7 @@ def test_simulated_answers_are_about_the_real_ones(name):
     edges = 2.0 ** (np.arange(-40.0, 80.0) / 8)
     medians = [edges[np.searchsorted(p.counts_within(np.zeros(p.shape), edges), N / 2)] for p in (one, other)]
     assert medians[0] / medians[1] == pytest.approx(1.0, rel=0.15)
-    sums = [np.asarray(p.clipped_sum(np.zeros(p.shape), 1e4, 0), dtype=float) for p in (one, other)]
+    sums = [clipped_sum(population, 1e4) for population in (one, other)]
     if name == "vectors":  # rows lie around 0: only chance is left
         assert all(np.linalg.norm(total) < 10 * np.sqrt(N * SPECTRUM.sum()) for total in sums)
     else:
