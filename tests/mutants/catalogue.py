@@ -110,15 +110,15 @@ SOURCES = (
     Mutant(
         "people on disk claim fixed places",
         "src/eigenveil/sources/people_on_disk.py",
-        '"""People come in the order of their ids, so another id moves others."""\n        return False',
-        '"""People come in the order of their ids, so another id moves others."""\n        return True',
+        "fixed_places: ClassVar[bool] = False",
+        "fixed_places: ClassVar[bool] = True",
         (f"{NASTY}::test_people_found_by_ids_have_no_fixed_places",),
     ),
     Mutant(
         "people in memory claim fixed places",
         "src/eigenveil/sources/people.py",
-        '"""Another id moves other people."""\n        return False',
-        '"""Another id moves other people."""\n        return True',
+        "fixed_places: ClassVar[bool] = False",
+        "fixed_places: ClassVar[bool] = True",
         ("tests/mechanisms/test_count.py",),
     ),
     Mutant(

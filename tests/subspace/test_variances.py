@@ -139,7 +139,7 @@ def test_share_above_tells_when_units_are_out_of_the_window():
     bought = buy_variances(units, np.eye(2)[:1], guess=np.array([1.0]), n_hat=1000, mu=10.0)
     assert bought.share_above > 0.9
     (count,) = [entry for entry in units.veil.ledger.entries if entry.what == "variances: share above"]
-    assert bought.above_noise * 1000 == pytest.approx(count.scale, rel=1e-6)
+    assert bought.share_noise * 1000 == pytest.approx(count.scale, rel=1e-6)
     assert 60 < bought.explained[0] < 70  # the last edge is 64 times the guess
     assert bought.total > bought.explained[0]
 

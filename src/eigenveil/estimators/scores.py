@@ -23,6 +23,7 @@ from eigenveil.sources import Block, Source, memory, open_source
 from eigenveil.sources.files import has_paths
 from eigenveil.sources.labels import open_labelled
 from eigenveil.sources.people import whole_below
+from eigenveil.sources.wrapped import Wrapped
 from eigenveil.subspace.opening import open_units
 
 WIDTH = 3.5
@@ -161,10 +162,9 @@ def _labelled_files(model: Any, X: Any, units: Any, column: str, labels: Sequenc
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class LabelledSource:
+class LabelledSource(Wrapped):
     """Another source's rows with one more number each, in the order of the rows."""
 
-    source: Source
     codes: FloatArray
 
     @property
@@ -173,24 +173,8 @@ class LabelledSource:
         return self.source.n_columns + 1
 
     @property
-    def columns(self) -> tuple[str, ...] | None:
+    def columns(self) -> None:
         """No names: the last column has none."""
-        return None
-
-    @property
-    def rereadable(self) -> bool:
-        """As the source is."""
-        return self.source.rereadable
-
-    @property
-    def fixed_places(self) -> bool:
-        """As the source has."""
-        return self.source.fixed_places
-
-    @property
-    def sparse(self) -> bool:
-        """As the source is."""
-        return self.source.sparse
 
     def partitions(self) -> Sequence[LabelledSource]:
         """One: groups are given in the order of all rows."""

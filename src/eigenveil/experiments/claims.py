@@ -4,22 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eigenveil.experiments.names import (
-    GAUSS_1,
-    GAUSS_1_BOUGHT,
-    GAUSS_2,
-    GAUSS_2_PRINTED,
-    LITERAL,
-    LITERAL_FIXED,
-    LITERAL_FIXED_FOUR,
-    LITERAL_LOG_BATCHES,
-    OJAS,
-    OJAS_PRINTED,
-    POWER,
-    POWER_PRINTED,
-    TRACKED_MEAN,
-    TRACKED_MEAN_RATES,
-)
+from eigenveil.experiments import names
 from eigenveil.experiments.verdicts import (
     NOTHING_LEARNT,
     Check,
@@ -41,7 +26,7 @@ from eigenveil.experiments.verdicts import (
 MATCHES, NEARLY, LEVEL = 1.1, 2.0, 1.5
 EFFECTIVE = 0.1
 """A zeta of .1 is a loss of 1 % of the energy."""
-BASELINES = (GAUSS_1, GAUSS_2, POWER)
+BASELINES = (names.GAUSS_1, names.GAUSS_2, names.POWER)
 OURS = "not in the paper"
 MAIN = "sec:experiments"
 GAP, SIGMA = f"{MAIN}, fig:varying-eigengap", f"{MAIN}, fig:increasing-sigma"
@@ -53,25 +38,25 @@ GAUSSIANS = ("gaussian-n", "gaussian-gap", "gaussian-d")
 
 def _k_dp_pca(check: Callable[[str], Check]) -> dict[Form, Check]:
     """A claim on k-DP-PCA, in both of its forms."""
-    return {Form.VALID: check(LITERAL), Form.TRACKED: check(TRACKED_MEAN)}
+    return {Form.VALID: check(names.LITERAL), Form.TRACKED: check(names.TRACKED_MEAN)}
 
 
 def _ojas(check: Callable[[str], Check]) -> dict[Form, Check]:
     """A claim on k-DP-Ojas alone, with valid and with printed noise."""
-    return {Form.VALID: check(OJAS), Form.PRINTED: check(OJAS_PRINTED)}
+    return {Form.VALID: check(names.OJAS), Form.PRINTED: check(names.OJAS_PRINTED)}
 
 
 def _ojas_beside(check: Callable[[str, str], Check]) -> dict[Form, Check]:
     """A claim on k-DP-Ojas beside k-DP-PCA."""
     return {
-        Form.VALID: check(OJAS, LITERAL),
-        Form.TRACKED: check(OJAS, TRACKED_MEAN),
-        Form.PRINTED: check(OJAS_PRINTED, TRACKED_MEAN),
+        Form.VALID: check(names.OJAS, names.LITERAL),
+        Form.TRACKED: check(names.OJAS, names.TRACKED_MEAN),
+        Form.PRINTED: check(names.OJAS_PRINTED, names.TRACKED_MEAN),
     }
 
 
 def _gauss_2(check: Callable[[str], Check]) -> dict[Form, Check]:
-    return {Form.VALID: check(GAUSS_2), Form.PRINTED: check(GAUSS_2_PRINTED)}
+    return {Form.VALID: check(names.GAUSS_2), Form.PRINTED: check(names.GAUSS_2_PRINTED)}
 
 
 CLAIMS = (
@@ -86,8 +71,8 @@ CLAIMS = (
         says="The power method with its l1 clip is outperformed by both forms of DP-Gauss.",
         figures=("spiked-n-large-noise",),
         checks={
-            Form.VALID: ahead(("spiked-n-large-noise",), GAUSS_2, (POWER_PRINTED,)),
-            Form.PRINTED: ahead(("spiked-n-large-noise",), GAUSS_2_PRINTED, (POWER_PRINTED,)),
+            Form.VALID: ahead(("spiked-n-large-noise",), names.GAUSS_2, (names.POWER_PRINTED,)),
+            Form.PRINTED: ahead(("spiked-n-large-noise",), names.GAUSS_2_PRINTED, (names.POWER_PRINTED,)),
         },
         note="DP-Gauss-2 is the weaker of the two; the power method has the printed scale here.",
     ),
@@ -95,7 +80,7 @@ CLAIMS = (
         where=OURS,
         says="The same, where the power method is given the smaller scale that is enough for privacy.",
         figures=OVER_N,
-        checks=_gauss_2(lambda one: ahead(OVER_N, one, (POWER,))),
+        checks=_gauss_2(lambda one: ahead(OVER_N, one, (names.POWER,))),
     ),
     Claim(
         where=MAIN,
@@ -107,7 +92,7 @@ CLAIMS = (
         where=MAIN,
         says="Its lead grows when the noise is far below the signal.",
         figures=OVER_N,
-        checks=_k_dp_pca(lambda one: widens(*OVER_N, one, GAUSS_1)),
+        checks=_k_dp_pca(lambda one: widens(*OVER_N, one, names.GAUSS_1)),
     ),
     Claim(
         where=f"{MAIN}, fig:impact of d",
@@ -119,7 +104,7 @@ CLAIMS = (
         where=f"{MAIN}, fig:impact of d",
         says="This shows their d^1.5 against its d.",
         figures=("spiked-d",),
-        checks=_k_dp_pca(lambda one: grows_like("spiked-d", {GAUSS_1: 1.5, one: 1.0}, within=0.25)),
+        checks=_k_dp_pca(lambda one: grows_like("spiked-d", {names.GAUSS_1: 1.5, one: 1.0}, within=0.25)),
         note="At this sigma the baselines' clip is mostly signal, which does not grow with d.",
     ),
     Claim(
@@ -133,30 +118,32 @@ CLAIMS = (
         says="At very large gaps DP-Gauss-2 nearly reaches k-DP-PCA.",
         figures=("spiked-gap",),
         checks={
-            Form.VALID: ahead_at("spiked-gap", GAUSS_2, LITERAL, end="last", factor=NEARLY),
-            Form.TRACKED: ahead_at("spiked-gap", GAUSS_2, TRACKED_MEAN, end="last", factor=NEARLY),
-            Form.PRINTED: ahead_at("spiked-gap", GAUSS_2_PRINTED, TRACKED_MEAN, end="last", factor=NEARLY),
+            Form.VALID: ahead_at("spiked-gap", names.GAUSS_2, names.LITERAL, end="last", factor=NEARLY),
+            Form.TRACKED: ahead_at("spiked-gap", names.GAUSS_2, names.TRACKED_MEAN, end="last", factor=NEARLY),
+            Form.PRINTED: ahead_at(
+                "spiked-gap", names.GAUSS_2_PRINTED, names.TRACKED_MEAN, end="last", factor=NEARLY
+            ),
         },
     ),
     Claim(
         where=GAP,
         says="DP-Gauss-1 hardly changes with the eigengap.",
         figures=("spiked-gap",),
-        checks={Form.VALID: level("spiked-gap", GAUSS_1, factor=LEVEL)},
+        checks={Form.VALID: level("spiked-gap", names.GAUSS_1, factor=LEVEL)},
     ),
     Claim(
         where=GAP,
         says="k-DP-PCA is better than both forms of DP-Gauss at every gap.",
         figures=("spiked-gap",),
-        checks=_k_dp_pca(lambda one: ahead(("spiked-gap",), one, (GAUSS_1, GAUSS_2))),
+        checks=_k_dp_pca(lambda one: ahead(("spiked-gap",), one, (names.GAUSS_1, names.GAUSS_2))),
     ),
     Claim(
         where=SIGMA,
         says="Where noise is low, k-DP-PCA is clearly better than k-DP-Ojas.",
         figures=("spiked-sigma",),
         checks={
-            Form.VALID: ahead_at("spiked-sigma", LITERAL, OJAS, end="first", factor=1 / NEARLY),
-            Form.TRACKED: ahead_at("spiked-sigma", TRACKED_MEAN, OJAS, end="first", factor=1 / NEARLY),
+            Form.VALID: ahead_at("spiked-sigma", names.LITERAL, names.OJAS, end="first", factor=1 / NEARLY),
+            Form.TRACKED: ahead_at("spiked-sigma", names.TRACKED_MEAN, names.OJAS, end="first", factor=1 / NEARLY),
         },
     ),
     Claim(
@@ -178,9 +165,9 @@ CLAIMS = (
         says="k-DP-Ojas stands wrong learning rates better than k-DP-PCA.",
         figures=("learning-rate",),
         checks={
-            Form.VALID: less_level("learning-rate", LITERAL, OJAS),
-            Form.TRACKED: less_level("learning-rate", TRACKED_MEAN_RATES, OJAS),
-            Form.PRINTED: less_level("learning-rate", TRACKED_MEAN_RATES, OJAS_PRINTED),
+            Form.VALID: less_level("learning-rate", names.LITERAL, names.OJAS),
+            Form.TRACKED: less_level("learning-rate", names.TRACKED_MEAN_RATES, names.OJAS),
+            Form.PRINTED: less_level("learning-rate", names.TRACKED_MEAN_RATES, names.OJAS_PRINTED),
         },
     ),
     Claim(
@@ -208,14 +195,14 @@ CLAIMS = (
         says="DP-Gauss-2 as it was run is not private where its gap is not positive; propose-test-release would "
         "be, and would cost more.",
         figures=("spiked-n-large-noise",),
-        checks={Form.VALID: ahead(("spiked-n-large-noise",), GAUSS_2_PRINTED, (GAUSS_2,))},
+        checks={Form.VALID: ahead(("spiked-n-large-noise",), names.GAUSS_2_PRINTED, (names.GAUSS_2,))},
         note="As printed it is not private at all: the noise on the gap does not grow with beta.",
     ),
     Claim(
         where=APPENDIX,
         says="B = sqrt(n) did better than B = n/log^3(n), which the theory asks for.",
         figures=("literal-choices",),
-        checks={Form.VALID: ahead(("literal-choices",), LITERAL, (LITERAL_LOG_BATCHES,))},
+        checks={Form.VALID: ahead(("literal-choices",), names.LITERAL, (names.LITERAL_LOG_BATCHES,))},
         note="PrivMean needs about 10,500 samples in half a batch at d = 200; batches of both sizes are far "
         "smaller at these n.",
     ),
@@ -242,15 +229,15 @@ CLAIMS = (
         where=OURS,
         says="The same, where DP-Gauss-1 buys a clip that holds three quarters of the rows.",
         figures=GAUSSIANS,
-        checks=_ojas(lambda one: ahead(GAUSSIANS, one, (GAUSS_1_BOUGHT,))),
+        checks=_ojas(lambda one: ahead(GAUSSIANS, one, (names.GAUSS_1_BOUGHT,))),
     ),
     Claim(
         where=GAUSSIAN,
         says="k-DP-PCA needs its learning rates tuned with care.",
         figures=("learning-rate",),
         checks={
-            Form.VALID: varies("learning-rate", LITERAL, factor=NEARLY),
-            Form.TRACKED: varies("learning-rate", TRACKED_MEAN_RATES, factor=NEARLY),
+            Form.VALID: varies("learning-rate", names.LITERAL, factor=NEARLY),
+            Form.TRACKED: varies("learning-rate", names.TRACKED_MEAN_RATES, factor=NEARLY),
         },
         note="Power steps, the default with the tracked mean, have no rate to tune.",
     ),
@@ -276,14 +263,14 @@ CLAIMS = (
         where=FURTHER,
         says="A threshold fixed in advance, in place of PrivRange, does away with most of the samples needed.",
         figures=("literal-choices",),
-        checks={Form.VALID: learns_anywhere(("literal-choices",), LITERAL_FIXED, zeta=NOTHING_LEARNT)},
+        checks={Form.VALID: learns_anywhere(("literal-choices",), names.LITERAL_FIXED, zeta=NOTHING_LEARNT)},
         note="The d histograms of PrivMean need about 10,500 samples in a batch at d = 200 by themselves.",
     ),
     Claim(
         where=OURS,
         says="The same with four batches per component, as large as four can be.",
         figures=("literal-choices",),
-        checks={Form.VALID: learns_anywhere(("literal-choices",), LITERAL_FIXED_FOUR, zeta=NOTHING_LEARNT)},
+        checks={Form.VALID: learns_anywhere(("literal-choices",), names.LITERAL_FIXED_FOUR, zeta=NOTHING_LEARNT)},
     ),
     Claim(
         where=FURTHER,
@@ -295,6 +282,8 @@ CLAIMS = (
         where=FURTHER,
         says="Which range finder and mean estimator are plugged in matters a great deal in practice.",
         figures=OVER_N,
-        checks={Form.VALID: ahead(OVER_N, TRACKED_MEAN, (LITERAL,), factor=1 / NEARLY, of_anything=True)},
+        checks={
+            Form.VALID: ahead(OVER_N, names.TRACKED_MEAN, (names.LITERAL,), factor=1 / NEARLY, of_anything=True)
+        },
     ),
 )

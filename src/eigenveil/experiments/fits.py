@@ -17,24 +17,7 @@ import numpy as np
 
 from eigenveil.datasets import Dataset
 from eigenveil.engines import LocalEngine
-from eigenveil.experiments.names import (
-    GAUSS_1,
-    GAUSS_1_BOUGHT,
-    GAUSS_2,
-    GAUSS_2_PRINTED,
-    LITERAL,
-    LITERAL_FIXED,
-    LITERAL_FIXED_FOUR,
-    LITERAL_LOG_BATCHES,
-    OJAS,
-    OJAS_PRINTED,
-    PLAIN,
-    POWER,
-    POWER_PRINTED,
-    TRACKED,
-    TRACKED_MEAN,
-    TRACKED_MEAN_RATES,
-)
+from eigenveil.experiments import names
 from eigenveil.experiments.setting import Setting
 from eigenveil.operators import SpikedOperator
 from eigenveil.privacy import Budget, Ledger, Relation
@@ -153,20 +136,20 @@ def _tracked(data: Dataset, setting: Setting, seed: int) -> Release:
 
 
 FITS: dict[str, Fit] = {
-    PLAIN: _plain,
-    GAUSS_1: _gauss_1,
-    GAUSS_1_BOUGHT: _gauss_1_bought,
-    GAUSS_2: _gauss_2,
-    POWER: _power,
-    POWER_PRINTED: _power_printed,
-    LITERAL: _literal,
-    LITERAL_LOG_BATCHES: _literal_log_batches,
-    LITERAL_FIXED: _literal_fixed,
-    LITERAL_FIXED_FOUR: _literal_fixed_four,
-    TRACKED_MEAN: _tracked_mean,
-    TRACKED_MEAN_RATES: _tracked_mean_rates,
-    OJAS: _ojas,
-    TRACKED: _tracked,
-    OJAS_PRINTED: _ojas_printed,
-    GAUSS_2_PRINTED: _gauss_2_printed,
+    names.PLAIN: _plain,
+    names.GAUSS_1: _gauss_1,
+    names.GAUSS_1_BOUGHT: _gauss_1_bought,
+    names.GAUSS_2: _gauss_2,
+    names.POWER: _power,
+    names.POWER_PRINTED: _power_printed,
+    names.LITERAL: _literal,
+    names.LITERAL_LOG_BATCHES: _literal_log_batches,
+    names.LITERAL_FIXED: _literal_fixed,
+    names.LITERAL_FIXED_FOUR: _literal_fixed_four,
+    names.TRACKED_MEAN: _tracked_mean,
+    names.TRACKED_MEAN_RATES: _tracked_mean_rates,
+    names.OJAS: _ojas,
+    names.TRACKED: _tracked,
+    names.OJAS_PRINTED: _ojas_printed,
+    names.GAUSS_2_PRINTED: _gauss_2_printed,
 }

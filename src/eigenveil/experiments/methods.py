@@ -4,26 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from eigenveil.experiments import names
 from eigenveil.experiments.fits import FITS, Fit
-from eigenveil.experiments.names import (
-    BOUND,
-    GAUSS_1,
-    GAUSS_1_BOUGHT,
-    GAUSS_2,
-    GAUSS_2_PRINTED,
-    LITERAL,
-    LITERAL_FIXED,
-    LITERAL_FIXED_FOUR,
-    LITERAL_LOG_BATCHES,
-    OJAS,
-    OJAS_PRINTED,
-    PLAIN,
-    POWER,
-    POWER_PRINTED,
-    TRACKED,
-    TRACKED_MEAN,
-    TRACKED_MEAN_RATES,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,50 +54,50 @@ METHODS = {
     method.name: method
     for method in (
         Method(
-            name=PLAIN,
+            name=names.PLAIN,
             label="PCA, not private",
             private=False,
             what="eigenvectors of the mean of all units: the floor that the sample sets",
         ),
         Method(
-            name=GAUSS_1,
+            name=names.GAUSS_1,
             label="DP-Gauss-1",
             private=True,
             what="the paper's clip, exact noise",
         ),
         Method(
-            name=GAUSS_1_BOUGHT,
+            name=names.GAUSS_1_BOUGHT,
             label="DP-Gauss-1, clip bought",
             private=True,
             what="handed nothing: a clip that holds three quarters of the units is bought",
         ),
         Method(
-            name=GAUSS_2,
+            name=names.GAUSS_2,
             label="DP-Gauss-2 (PTR)",
             private=True,
             what="the paper's clip, propose-test-release on the eigengap",
         ),
         Method(
-            name=POWER,
+            name=names.POWER,
             label="DP-Power-Method",
             private=True,
             what="the paper's clip beta, noise for beta^2; rounds from the true spectrum",
         ),
         Method(
-            name=POWER_PRINTED,
+            name=names.POWER_PRINTED,
             label="DP-Power-Method, printed scale",
             private=True,
             what="noise for alpha beta, as printed, which is private too",
         ),
         Method(
-            name=LITERAL,
+            name=names.LITERAL,
             label="k-DP-PCA as printed",
             private=True,
             what="PrivRange and PrivMean, B = sqrt(n), K = a = C1 = 1, the experiments' learning rates",
             has_rates=True,
         ),
         Method(
-            name=LITERAL_LOG_BATCHES,
+            name=names.LITERAL_LOG_BATCHES,
             label="k-DP-PCA, B = n/log^3 n",
             private=True,
             what="as printed, with the batches that the theory asks for; in one of ten trials, as it is slow",
@@ -123,7 +105,7 @@ METHODS = {
             one_in=10,
         ),
         Method(
-            name=LITERAL_FIXED,
+            name=names.LITERAL_FIXED,
             label="k-DP-PCA, range fixed",
             private=True,
             what="PrivMean alone, handed the true top eigenvalue of the gradients' spread; B = sqrt(n); in one of "
@@ -132,7 +114,7 @@ METHODS = {
             one_in=10,
         ),
         Method(
-            name=LITERAL_FIXED_FOUR,
+            name=names.LITERAL_FIXED_FOUR,
             label="k-DP-PCA, range fixed, four batches",
             private=True,
             what="the same with four batches per component, as large as four can be; in one of ten trials",
@@ -140,33 +122,33 @@ METHODS = {
             one_in=10,
         ),
         Method(
-            name=TRACKED_MEAN,
+            name=names.TRACKED_MEAN,
             label="k-DP-PCA, tracked mean",
             private=True,
             what="one radius search and a tracked centre in place of PrivRange and PrivMean; power steps",
         ),
         Method(
-            name=TRACKED_MEAN_RATES,
+            name=names.TRACKED_MEAN_RATES,
             label="k-DP-PCA, tracked mean, rates",
             private=True,
             what="the same with the experiments' learning rates in place of power steps",
             has_rates=True,
         ),
         Method(
-            name=OJAS,
+            name=names.OJAS,
             label="k-DP-Ojas, valid noise",
             private=True,
             what="disjoint batches, clip lambda_1, rates 1/(1 + j)",
             has_rates=True,
         ),
         Method(
-            name=TRACKED,
+            name=names.TRACKED,
             label="tracked block (ours)",
             private=True,
             what="`tracked_pca`, handed nothing",
         ),
         Method(
-            name=OJAS_PRINTED,
+            name=names.OJAS_PRINTED,
             label="k-DP-Ojas, printed noise: NOT PRIVATE",
             private=False,
             what="one unit a step, noise multiplier as printed with C' = 1, clip lambda_1, rates 1/(1 + j); in "
@@ -175,13 +157,13 @@ METHODS = {
             one_in=10,
         ),
         Method(
-            name=GAUSS_2_PRINTED,
+            name=names.GAUSS_2_PRINTED,
             label="DP-Gauss-2 as printed: NOT PRIVATE",
             private=False,
             what="noise on the gap without beta, drawn again where the gap is not positive",
         ),
         Method(
-            name=BOUND,
+            name=names.BOUND,
             label="paper's lower bound (rate)",
             private=False,
             what="corollary-lower-bound-spiked-cov for Gaussian rows, its unknown constant taken as 1",
@@ -190,16 +172,16 @@ METHODS = {
 }
 
 EVERY = (
-    PLAIN,
-    GAUSS_1,
-    GAUSS_2,
-    POWER,
-    LITERAL,
-    TRACKED_MEAN,
-    OJAS,
-    TRACKED,
-    OJAS_PRINTED,
-    GAUSS_2_PRINTED,
-    BOUND,
+    names.PLAIN,
+    names.GAUSS_1,
+    names.GAUSS_2,
+    names.POWER,
+    names.LITERAL,
+    names.TRACKED_MEAN,
+    names.OJAS,
+    names.TRACKED,
+    names.OJAS_PRINTED,
+    names.GAUSS_2_PRINTED,
+    names.BOUND,
 )
 """The curves that a figure has unless it says otherwise."""

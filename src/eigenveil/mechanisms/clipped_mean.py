@@ -36,24 +36,48 @@ class Found:
     seen: float = math.nan
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Search:
+    """What a radius is needed for.
+
+    Parameters
+    ----------
+    population, centre, n_hat, veil
+        As in `clipped_mean`.
+    noise : float
+        What the mean will have on an entry for every 1 of the radius.
+    what, purpose : str, Purpose
+        What the ledger calls the search, and what it is for.
+    """
+
+    population: Population
+    centre: FloatArray
+    n_hat: float
+    noise: float
+    veil: Veil
+    what: str
+    purpose: Purpose
+
+    def at(self, quantile: float, *, mu: float, edges: FloatArray) -> float:
+        """The radius that holds a share of the units, searched for with `mu`."""
+        found = radius_search(
+            self.population,
+            centre=self.centre,
+            target=quantile * self.n_hat,
+            mu=mu,
+            veil=self.veil,
+            what=self.what,
+            edges=edges,
+            purpose=self.purpose,
+        )
+        return found.value
+
+
 class RadiusRule(Protocol):
     """How a clipped mean comes by its radius."""
 
-    def find(
-        self,
-        population: Population,
-        *,
-        centre: FloatArray,
-        n_hat: float,
-        noise: float,
-        veil: Veil,
-        what: str,
-        purpose: Purpose,
-    ) -> Found:
-        """A radius around `centre`; `noise` is what the mean will have on an entry for every 1 of the radius.
-
-        What a rule learns of units it pays for through the veil.
-        """
+    def find(self, search: Search) -> Found:
+        """A radius around the centre. What a rule learns of units it pays for through the veil."""
 
 
 @dataclass(frozen=True)
@@ -63,19 +87,8 @@ class Given:
     radius: float
     kept: float = math.nan
 
-    def find(
-        self,
-        population: Population,
-        *,
-        centre: FloatArray,
-        n_hat: float,
-        noise: float,
-        veil: Veil,
-        what: str,
-        purpose: Purpose,
-    ) -> Found:
+    def find(self, search: Search) -> Found:  # noqa: ARG002
         """The radius as it is, for free."""
-        del population, centre, n_hat, noise, veil, what, purpose
         return Found(self.radius, self.kept, math.nan if math.isnan(self.kept) else self.radius)
 
 
@@ -91,30 +104,10 @@ class AtQuantile:
         if not 0 < self.quantile <= 1:
             raise InvalidInputError(f"quantile must lie in (0, 1], got {self.quantile!r}.")
 
-    def find(
-        self,
-        population: Population,
-        *,
-        centre: FloatArray,
-        n_hat: float,
-        noise: float,
-        veil: Veil,
-        what: str,
-        purpose: Purpose,
-    ) -> Found:
+    def find(self, search: Search) -> Found:
         """One noisy search."""
-        del noise
-        found = radius_search(
-            population,
-            centre=centre,
-            target=self.quantile * n_hat,
-            mu=self.mu,
-            veil=veil,
-            what=f"{what}: radius",
-            edges=self.edges,
-            purpose=purpose,
-        )
-        return Found(found.value, self.quantile, found.value)
+        found = search.at(self.quantile, mu=self.mu, edges=self.edges)
+        return Found(found, self.quantile, found)
 
 
 def clipped_mean(
@@ -173,9 +166,16 @@ def clipped_mean(
     n_hat = max(float(n_hat), 1.0)
     # 1
     per_radius = mean_noise(1.0, mu=mu, n_hat=n_hat, relation=veil.relation)
-    found = radius.find(
-        population, centre=centre, n_hat=n_hat, noise=per_radius, veil=veil, what=what, purpose=purpose
+    search = Search(
+        population=population,
+        centre=centre,
+        n_hat=n_hat,
+        noise=per_radius,
+        veil=veil,
+        what=f"{what}: radius",
+        purpose=purpose,
     )
+    found = radius.find(search)
     # 2
     name = f"{what}: sum" if what_sum is None else what_sum
     total = noisy_clipped_sum(

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from eigenveil._typing import FloatArray
+from eigenveil._typing import FloatArray, IntArray
 from eigenveil.engines.population import Population
 from eigenveil.mechanisms.noisy import NoisySum
-from eigenveil.mechanisms.veil import Veil
+from eigenveil.mechanisms.veil import Grant, Veil
 from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation
 
@@ -48,8 +48,17 @@ def noisy_clipped_sum(
     nan, inf, norm overflows        such a unit adds 0
     ==============================  ======================================================
     """
-    release = _symmetric if population.symmetric else _plain
-    value = release(population, centre, radius, mu=mu, veil=veil, what=what, purpose=purpose)
+    d, size = population.shape[0], math.prod(population.shape)
+    grant = veil.gaussian(
+        what,
+        mu=mu,
+        sensitivity=veil.relation.distance_between_sums(radius),
+        draws=d * (d + 1) // 2 if population.symmetric else size,
+        note="symmetric; noise is smaller by sqrt(2) off the diagonal" if population.symmetric else "",
+        purpose=purpose,
+    )
+    total = population.clipped_sum(centre, radius, grant.exponent)
+    value = _released_symmetric(total, grant) if population.symmetric else grant.release(total)
     return NoisySum(value, sum_noise(radius, mu=mu, relation=veil.relation))
 
 
@@ -58,44 +67,10 @@ def sum_noise(radius: float, *, mu: float, relation: Relation) -> float:
     return relation.distance_between_sums(radius) / mu
 
 
-def _plain(
-    population: Population,
-    centre: FloatArray,
-    radius: float,
-    *,
-    mu: float,
-    veil: Veil,
-    what: str,
-    purpose: Purpose,
-) -> FloatArray:
-    size = math.prod(population.shape)
-    sensitivity = veil.relation.distance_between_sums(radius)
-    grant = veil.gaussian(what, mu=mu, sensitivity=sensitivity, draws=size, purpose=purpose)
-    return grant.release(population.clipped_sum(centre, radius, grant.exponent))
-
-
-def _symmetric(
-    population: Population,
-    centre: FloatArray,
-    radius: float,
-    *,
-    mu: float,
-    veil: Veil,
-    what: str,
-    purpose: Purpose,
-) -> FloatArray:
-    d = population.shape[0]
-    grant = veil.gaussian(
-        what,
-        mu=mu,
-        sensitivity=veil.relation.distance_between_sums(radius),
-        draws=d * (d + 1) // 2,
-        note="symmetric; noise is smaller by sqrt(2) off the diagonal",
-        purpose=purpose,
-    )
-    total = population.clipped_sum(centre, radius, grant.exponent)
-    diagonal = np.arange(d)
-    upper = np.triu_indices(d, 1)
+def _released_symmetric(total: IntArray, grant: Grant) -> FloatArray:
+    """The diagonal and the upper triangle with noise of their own; the lower triangle mirrors it."""
+    d = len(total)
+    diagonal, upper = np.arange(d), np.triu_indices(d, 1)
     out = np.zeros((d, d))
     out[diagonal, diagonal] = grant.release(total[diagonal, diagonal])
     out[upper] = grant.release(total[upper], weight=math.nextafter(math.sqrt(0.5), 1.0))

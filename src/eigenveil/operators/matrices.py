@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,11 @@ from eigenveil.sources import Block
 class MatricesOperator(ExplicitOperator):
     """Matrices in an array of shape (n, d, d)."""
 
+    fixed_places: ClassVar[bool] = True
+    has_rows: ClassVar[bool] = False
+    single_rows: ClassVar[bool] = False
+    semidefinite: ClassVar[bool] = False
+
     values: Rows
     removed: FloatArray | None = None
 
@@ -25,26 +31,6 @@ class MatricesOperator(ExplicitOperator):
     def d(self) -> int:
         """Number of columns."""
         return int(self.values.shape[1])
-
-    @property
-    def fixed_places(self) -> bool:
-        """Every matrix holds its place."""
-        return True
-
-    @property
-    def has_rows(self) -> bool:
-        """A matrix is given as it is."""
-        return False
-
-    @property
-    def single_rows(self) -> bool:
-        """A matrix is given as it is."""
-        return False
-
-    @property
-    def semidefinite(self) -> bool:
-        """A matrix is given as it is."""
-        return False
 
     def partitions(self) -> Sequence[MatricesPartition]:
         """All matrices are one partition, with which they travel."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from eigenveil.sources import Block, Partition
 class SpikedOperator:
     """Rows z that each carry the same low-rank part, which therefore only moves the centre."""
 
+    has_rows: ClassVar[bool] = False
+    single_rows: ClassVar[bool] = False
+
     rows: RowsOperator
     directions: FloatArray
     eigenvalues: FloatArray
@@ -34,16 +37,6 @@ class SpikedOperator:
     def fixed_places(self) -> bool:
         """As the rows have."""
         return self.rows.fixed_places
-
-    @property
-    def has_rows(self) -> bool:
-        """The rows z are not all there is of a unit."""
-        return False
-
-    @property
-    def single_rows(self) -> bool:
-        """The rows z are not all there is of a unit."""
-        return False
 
     @property
     def semidefinite(self) -> bool:

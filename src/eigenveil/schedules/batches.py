@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 
+from eigenveil._checks import positive
 from eigenveil.errors import InvalidInputError
-from eigenveil.schedules.checks import positive, sample_count
+from eigenveil.schedules.checks import sample_count
 
 
 def batch_size_root(n: int) -> int:

@@ -7,20 +7,6 @@ import math
 from eigenveil.errors import InvalidInputError
 
 
-def positive(**values: float) -> None:
-    """Refuse numbers that are not finite and above 0, by name."""
-    for name, value in values.items():
-        if not (math.isfinite(value) and value > 0):
-            raise InvalidInputError(f"{name} must be a finite number above 0, got {value!r}.")
-
-
-def not_negative(**values: float) -> None:
-    """Refuse numbers that are not finite and at least 0, by name."""
-    for name, value in values.items():
-        if not (math.isfinite(value) and value >= 0):
-            raise InvalidInputError(f"{name} must be a finite number of at least 0, got {value!r}.")
-
-
 def step_number(t: int) -> None:
     """Refuse steps before the first."""
     if not t >= 1:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._checks import not_negative, positive
 from eigenveil.errors import InvalidInputError
-from eigenveil.schedules.checks import not_negative, positive, sample_count, step_number
+from eigenveil.schedules.checks import sample_count, step_number
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from eigenveil._checks import not_negative, positive
 from eigenveil.errors import InvalidInputError
-from eigenveil.schedules.checks import not_negative, positive, sample_count, step_number
+from eigenveil.schedules.checks import sample_count, step_number
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,8 @@ def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 class ArrayRows:
     """Rows of a 2-D array; what is not yet a C-contiguous float array is converted block by block."""
 
+    sparse: ClassVar[bool] = False
+
     array: npt.NDArray[Any]
     chosen: list[int] | None
 
@@ -79,11 +81,6 @@ class ArrayRows:
     def row_bytes(self) -> float:
         """How large a row is as floats."""
         return self.n_columns * float_type(self.array.dtype).itemsize
-
-    @property
-    def sparse(self) -> bool:
-        """Arrays are dense."""
-        return False
 
     def between(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Rows start to stop: a view where the array allows it."""

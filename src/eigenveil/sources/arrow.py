@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +78,8 @@ def _floats(column: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 class ArrowRows:
     """Rows of a table."""
 
+    sparse: ClassVar[bool] = False
+
     table: pa.Table
     chosen: pa.Table
     dtype: np.dtype[Any]
@@ -101,11 +103,6 @@ class ArrowRows:
     def row_bytes(self) -> float:
         """How large a row is as floats."""
         return self.n_columns * self.dtype.itemsize
-
-    @property
-    def sparse(self) -> bool:
-        """Tables are dense."""
-        return False
 
     def between(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Rows start to stop."""

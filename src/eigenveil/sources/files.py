@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -87,6 +87,10 @@ def _is_dataset(data: Any) -> bool:
 class FilesSource:
     """A source in which every row of some files is a unit."""
 
+    rereadable: ClassVar[bool] = True
+    fixed_places: ClassVar[bool] = True
+    sparse: ClassVar[bool] = False
+
     scan: Scan
     columns: tuple[str, ...]
     dtype: np.dtype[Any]
@@ -95,21 +99,6 @@ class FilesSource:
     def n_columns(self) -> int:
         """How many numbers a row has."""
         return len(self.columns)
-
-    @property
-    def rereadable(self) -> bool:
-        """Files can be read again."""
-        return True
-
-    @property
-    def fixed_places(self) -> bool:
-        """Every row holds its place."""
-        return True
-
-    @property
-    def sparse(self) -> bool:
-        """Columns of files are dense."""
-        return False
 
     def partitions(self) -> Sequence[FileRows]:
         """Every file is a partition; what travels is its path."""

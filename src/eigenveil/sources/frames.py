@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import narwhals as nw
 import numpy as np
@@ -57,6 +57,8 @@ def choose_series(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], columns: Any, un
 class FrameRows:
     """Rows of a frame."""
 
+    sparse: ClassVar[bool] = False
+
     frame: nw.DataFrame[Any]
     chosen: nw.DataFrame[Any]
     dtype: np.dtype[Any]
@@ -80,11 +82,6 @@ class FrameRows:
     def row_bytes(self) -> float:
         """How large a row is as floats."""
         return self.n_columns * self.dtype.itemsize
-
-    @property
-    def sparse(self) -> bool:
-        """Frames are dense."""
-        return False
 
     def between(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Rows start to stop."""

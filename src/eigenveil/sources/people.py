@@ -6,7 +6,7 @@ import contextlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import narwhals as nw
 import numpy as np
@@ -30,13 +30,9 @@ class PeopleSource(RowsSource):
     together in one place (a shuffle by a keyed hash of the id).
     """
 
+    fixed_places: ClassVar[bool] = False
     order: IntArray
     bounds: IntArray
-
-    @property
-    def fixed_places(self) -> bool:
-        """Another id moves other people."""
-        return False
 
     def blocks(self) -> Iterator[Block]:
         """Whole people, as many as fit in a block and at least one."""

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,10 @@ class PeopleOnDisk:
     place (a shuffle by a keyed hash of the id).
     """
 
+    rereadable: ClassVar[bool] = True
+    fixed_places: ClassVar[bool] = False
+    sparse: ClassVar[bool] = False
+
     def __init__(self, scan: Scan, columns: tuple[str, ...], dtype: np.dtype[Any], units: Any) -> None:
         self._scan = scan
         self._columns = columns
@@ -71,21 +75,6 @@ class PeopleOnDisk:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
         return self._columns
-
-    @property
-    def rereadable(self) -> bool:
-        """Files can be read again."""
-        return True
-
-    @property
-    def fixed_places(self) -> bool:
-        """People come in the order of their ids, so another id moves others."""
-        return False
-
-    @property
-    def sparse(self) -> bool:
-        """Columns of files are dense."""
-        return False
 
     def partitions(self) -> Sequence[Self]:
         """All people are one partition."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from eigenveil._typing import IntArray
 from eigenveil.sources.source import Block, Values, rows_per_block
@@ -67,6 +67,9 @@ class Kind(Protocol):
 class RowsSource:
     """A source in which every row is a unit."""
 
+    rereadable: ClassVar[bool] = True
+    fixed_places: ClassVar[bool] = True
+
     rows: Rows
 
     @property
@@ -78,16 +81,6 @@ class RowsSource:
     def columns(self) -> tuple[str, ...] | None:
         """Names of the columns, where the data has them."""
         return self.rows.columns
-
-    @property
-    def rereadable(self) -> bool:
-        """Rows in memory can be read again."""
-        return True
-
-    @property
-    def fixed_places(self) -> bool:
-        """Every row holds its place."""
-        return True
 
     @property
     def sparse(self) -> bool:

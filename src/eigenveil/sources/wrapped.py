@@ -10,14 +10,10 @@ from eigenveil.sources.source import Block, Partition, Source
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SameRows(ABC):
-    """A source over another with the same partitions; what becomes of each is up to the subclass."""
+class Wrapped:
+    """A source over another: all that is public of it is as there, unless a subclass says otherwise."""
 
     source: Source
-
-    @abstractmethod
-    def over(self, partition: Partition, number: int) -> Partition:
-        """What is handed on in place of the source's partition of this number."""
 
     @property
     def n_columns(self) -> int:
@@ -43,6 +39,15 @@ class SameRows(ABC):
     def sparse(self) -> bool:
         """As the source is."""
         return self.source.sparse
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SameRows(Wrapped, ABC):
+    """A source over another with the same partitions; what becomes of each is up to the subclass."""
+
+    @abstractmethod
+    def over(self, partition: Partition, number: int) -> Partition:
+        """What is handed on in place of the source's partition of this number."""
 
     def partitions(self) -> Sequence[Partition]:
         """As many as the source has."""

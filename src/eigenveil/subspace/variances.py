@@ -29,7 +29,7 @@ from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms import Noisy, NoisyMean, clipped_mean, noisy_count_within, radius_search
-from eigenveil.mechanisms.clipped_mean import Found
+from eigenveil.mechanisms.clipped_mean import Found, Search
 from eigenveil.mechanisms.radius import EDGES, reachable_quantile
 from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy import Purpose, split_mu
@@ -215,32 +215,13 @@ class FarOut:
     mu: float
     edges: FloatArray
 
-    def find(
-        self,
-        population: Population,
-        *,
-        centre: FloatArray,
-        n_hat: float,
-        noise: float,
-        veil: Veil,
-        what: str,
-        purpose: Purpose,
-    ) -> Found:
+    def find(self, search: Search) -> Found:
         """One noisy search, and arithmetic on what it found."""
         # 1
-        q = reachable_quantile(HIGHEST, n_hat=n_hat, mu=self.mu, edges=self.edges)
-        found = radius_search(
-            population,
-            centre=centre,
-            target=q * n_hat,
-            mu=self.mu,
-            veil=veil,
-            what=f"{what}: radius",
-            edges=self.edges,
-            purpose=purpose,
-        ).value
+        q = reachable_quantile(HIGHEST, n_hat=search.n_hat, mu=self.mu, edges=self.edges)
+        found = search.at(q, mu=self.mu, edges=self.edges)
         # 2
-        wanted = found * _beyond(q, TAIL * math.sqrt(centre.size) * noise)
+        wanted = found * _beyond(q, TAIL * math.sqrt(search.centre.size) * search.noise)
         return Found(min(wanted, float(self.edges[-1])), kept=q, seen=_within(found, self.edges))
 
 

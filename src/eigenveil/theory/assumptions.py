@@ -28,9 +28,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._checks import not_negative, positive
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.theory.checks import not_negative, positive, share, spectrum, whole
+from eigenveil.theory.checks import share, spectrum, whole
 
 
 @dataclass(frozen=True, kw_only=True)

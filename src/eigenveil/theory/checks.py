@@ -7,31 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._checks import not_negative, positive
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-
-
-def positive(**values: float) -> None:
-    """Refuse numbers that are not finite and above 0, by name.
-
-    Examples
-    --------
-    >>> positive(n=10, epsilon=0.5)
-    >>> positive(n=0)
-    Traceback (most recent call last):
-    ...
-    eigenveil.errors.InvalidInputError: n must be a finite number above 0, got 0.
-    """
-    for name, value in values.items():
-        if not (math.isfinite(value) and value > 0):
-            raise InvalidInputError(f"{name} must be a finite number above 0, got {value!r}.")
-
-
-def not_negative(**values: float) -> None:
-    """Refuse numbers that are not finite and at least 0, by name."""
-    for name, value in values.items():
-        if not (math.isfinite(value) and value >= 0):
-            raise InvalidInputError(f"{name} must be a finite number of at least 0, got {value!r}.")
 
 
 def share(**values: float) -> None:

@@ -10,9 +10,10 @@ import math
 
 import numpy.typing as npt
 
+from eigenveil._checks import positive
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.theory.checks import positive, share, spectrum, whole
+from eigenveil.theory.checks import share, spectrum, whole
 
 
 def lower_bound_spiked(

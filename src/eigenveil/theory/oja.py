@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from eigenveil._checks import not_negative, positive
 from eigenveil.errors import InvalidInputError
 from eigenveil.theory.assumptions import Model
-from eigenveil.theory.checks import not_negative, positive, share, whole
+from eigenveil.theory.checks import share, whole
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._checks import not_negative, positive
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.theory.checks import not_negative, positive, share, spectrum, whole
+from eigenveil.theory.checks import share, spectrum, whole
 
 
 def zeta_range_from_sin(sine: float, eigenvalues: npt.ArrayLike) -> tuple[float, float]:

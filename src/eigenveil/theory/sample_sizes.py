@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from eigenveil._checks import positive
 from eigenveil.errors import InvalidInputError
 from eigenveil.theory.assumptions import Model
-from eigenveil.theory.checks import positive, share, whole
+from eigenveil.theory.checks import share, whole
 
 
 def required_samples(

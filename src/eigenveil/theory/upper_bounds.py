@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 
+from eigenveil._checks import not_negative, positive
 from eigenveil.theory.assumptions import Model
-from eigenveil.theory.checks import hidden_factor, not_negative, positive, share, whole
+from eigenveil.theory.checks import hidden_factor, share, whole
 
 
 def oracle_bound(
