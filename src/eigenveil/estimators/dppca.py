@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from sklearn.utils.metaestimators import available_if
 
-from eigenveil.engines import LocalEngine
+from eigenveil.engines import Engine
 from eigenveil.errors import InvalidInputError, PrivacyWarning
 from eigenveil.estimators.absent import FITTED
 from eigenveil.estimators.inputs import note_columns, open_block
@@ -144,7 +144,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         scale: Any = None,
         bounds: Any = None,
         whiten: bool = False,
-        engine: str | LocalEngine = "auto",
+        engine: str | Engine = "auto",
         ledger: Ledger | None = None,
         random_state: int | None = None,
         options: Mapping[str, Any] | None = None,

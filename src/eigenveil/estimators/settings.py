@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenveil.engines import LocalEngine
+from eigenveil.engines import Engine
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.progress import Progress
 from eigenveil.estimators.rescaling import check_bounds, check_mean, check_scale
@@ -43,7 +43,7 @@ class Settings:
     options: dict[str, Any]
     ledger: Ledger | None
     random_state: int | None
-    engine: LocalEngine | None
+    engine: Engine | None
     callback: Callable[[Progress], object] | None
 
     @property
@@ -173,7 +173,7 @@ def _seed(seed: Any) -> int | None:
     )
 
 
-def read_engine(engine: Any) -> LocalEngine | None:
+def read_engine(engine: Any) -> Engine | None:
     """The engine that is meant; None is the default one."""
     if isinstance(engine, str) and engine == "auto":
         return None

@@ -10,12 +10,8 @@ from eigenveil.privacy import Purpose
 
 def warnings_of(model: Any, scores: Any = None) -> list[str]:
     """Sentences for the top of a report; none if there is nothing to say."""
-    released = [_sentence(one.text) for one in model.warnings_]
+    released = [one.text for one in model.warnings_]
     return [*_not_private(model), *released, *_declared(model), *_paid_elsewhere(model, scores)]
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _not_private(model: Any) -> list[str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
-from eigenveil.engines import LocalEngine
+from eigenveil.engines import Engine, LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil
 from eigenveil.operators import as_operator
 from eigenveil.privacy import Budget, Ledger, Relation
 from eigenveil.subspace.deflation import Oracle, by_deflation
-from eigenveil.subspace.opening import check_k, open_units
+from eigenveil.subspace.opening import RunArguments, check_k, open_units
 from eigenveil.subspace.release import Release
 from eigenveil.units import Units
 
@@ -23,11 +23,8 @@ def black_box_pca(
     *,
     epsilon: float | None = None,
     delta: float | None = None,
-    relation: Relation | str = Relation.ADD_REMOVE,
     aside: tuple[float, float] | None = None,
-    ledger: Ledger | None = None,
-    random_state: int | None = None,
-    engine: LocalEngine | None = None,
+    **arguments: Unpack[RunArguments],
 ) -> Release:
     """Find k directions by deflation: see `subspace.deflation` for the steps.
 
@@ -41,16 +38,12 @@ def black_box_pca(
         ``oracle(units)`` gets `Units` that are already projected and its own disjoint part, and returns a vector.
     epsilon, delta : float, optional
         What an oracle call may cost. Left out: the oracle is taken as not private, and the release says so.
-    relation : {"add-remove", "replace"}
-        Parts are by place under replace where units have fixed places (people found by their ids have not), else
-        by coin.
     aside : (float, float), optional
         The part of (epsilon, delta) for releases without Gaussian noise. If left out, what the oracle's own method
         ``aside(epsilon, delta)`` says, if it has one, else nothing.
-    ledger : Ledger, optional
-        One to charge that other runs charge too.
-    random_state : int, optional
-        A seed, for tests and teaching: the ledger then says "not private".
+    **arguments
+        `relation`, `ledger`, `random_state`, `engine`, as everywhere: see `RunArguments`. Parts are by place under
+        replace where units have fixed places (people found by their ids have not), else by coin.
 
     Returns
     -------
@@ -78,24 +71,13 @@ def black_box_pca(
     >>> release.components.shape, release.private
     ((2, 4), False)
     """
-    named = Relation(relation)
     if (epsilon is None) != (delta is None):
         raise InvalidInputError("give both epsilon and delta, or neither for an oracle that is not private.")
     if epsilon is None or delta is None:
-        units = _without_guarantee(
-            samples, relation=named, ledger=ledger, random_state=random_state, engine=engine
-        )
+        units = _without_guarantee(samples, **arguments)
     else:
-        units = open_units(
-            samples,
-            epsilon=epsilon,
-            delta=delta,
-            relation=named,
-            ledger=ledger,
-            random_state=random_state,
-            aside=_aside(oracle, epsilon, delta) if aside is None else aside,
-            engine=engine,
-        )
+        aside = _aside(oracle, epsilon, delta) if aside is None else aside
+        units = open_units(samples, epsilon=epsilon, delta=delta, aside=aside, **arguments)
         units.veil.ledger.declare(
             "oracle", note="its author vouches that it learns of units only through the veil"
         )
@@ -111,10 +93,10 @@ def _aside(oracle: Oracle | Sequence[Oracle], epsilon: float, delta: float) -> t
 def _without_guarantee(
     samples: Any,
     *,
-    relation: Relation,
-    ledger: Ledger | None,
-    random_state: int | None,
-    engine: LocalEngine | None,
+    relation: Relation | str = Relation.ADD_REMOVE,
+    ledger: Ledger | None = None,
+    random_state: int | None = None,
+    engine: Engine | None = None,
 ) -> Units:
     """Units whose ledger says from the start that there is no guarantee."""
     budget = Budget.from_mu(1.0)

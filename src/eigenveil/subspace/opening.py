@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from eigenveil.engines import LocalEngine
+from eigenveil.engines import Engine, LocalEngine
 from eigenveil.errors import BudgetExceededError, InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil
 from eigenveil.operators import as_operator
@@ -23,14 +23,14 @@ class RunArguments(TypedDict, total=False):
         One to charge that other runs charge too; refused at once if this run does not fit.
     random_state : int, optional
         A seed, for tests and teaching: the ledger then says "not private".
-    engine : LocalEngine, optional
+    engine : Engine, optional
         What computes the sums.
     """
 
     relation: Relation | str
     ledger: Ledger | None
     random_state: int | None
-    engine: LocalEngine | None
+    engine: Engine | None
 
 
 def open_units(
@@ -41,7 +41,7 @@ def open_units(
     relation: Relation | str = Relation.ADD_REMOVE,
     ledger: Ledger | None = None,
     random_state: int | None = None,
-    engine: LocalEngine | None = None,
+    engine: Engine | None = None,
     aside: tuple[float, float] = (0.0, 0.0),
 ) -> Units:
     """Units under a veil that together may cost (epsilon, delta).

@@ -23,7 +23,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from eigenveil._typing import BoolArray
-from eigenveil.engines import LocalEngine
+from eigenveil.engines import Engine, LocalEngine
 from eigenveil.engines.plans import StreamBatches
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil, noisy_count
@@ -176,7 +176,7 @@ class TrackedStream(Uncopied):
         ids_never_return: bool = False,
         columns: Sequence[str | int] | None = None,
         random_state: int | None = None,
-        engine: LocalEngine | None = None,
+        engine: Engine | None = None,
     ) -> None:
         _check_options(k, batch_size, oversampling, memory, units, ids_never_return=ids_never_return)
         self._options: dict[str, Any] = {
@@ -314,7 +314,7 @@ class TrackedStream(Uncopied):
         self._checkpoint = checkpoint
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, engine: LocalEngine | None = None) -> Self:
+    def load(cls, path: str | os.PathLike[str], *, engine: Engine | None = None) -> Self:
         """Take up a stream where its checkpoint left it: go on with the row number `arrivals`.
 
         One stream at a time goes on from a checkpoint: with this call another one that kept it up can no longer
@@ -529,7 +529,7 @@ class TrackedStream(Uncopied):
             }
 
     @classmethod
-    def _from_public(cls, public: dict[str, Any], engine: LocalEngine | None) -> Self:
+    def _from_public(cls, public: dict[str, Any], engine: Engine | None) -> Self:
         if public["schema"] != _SCHEMA:
             raise InvalidInputError(f"expected a checkpoint of schema {_SCHEMA}, got {public['schema']!r}.")
         options = {**public["options"], "memory": float(public["options"]["memory"])}
