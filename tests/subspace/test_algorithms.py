@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import re
 import warnings
 
 import numpy as np
@@ -11,6 +12,7 @@ import eigenveil as ev
 from eigenveil import DPPCA
 from eigenveil.cli.options import Algorithm as Choice
 from eigenveil.errors import InvalidInputError
+from eigenveil.report import methods
 from eigenveil.subspace.opening import RunArguments, open_units
 from eigenveil.subspace.registry import ALGORITHMS
 
@@ -29,6 +31,11 @@ COST = {"epsilon": 2.0, "delta": 1e-5}
 def test_lists_come_from_the_registry():
     assert [choice.value for choice in Choice] == list(ALGORITHMS) == list(FACES)
     assert all(name == algorithm.name for name, algorithm in ALGORITHMS.items())
+    stated = re.search(r"algorithm : \{(.*?)\}", DPPCA.__doc__).group(1)
+    assert [name.strip('" ') for name in stated.split(",")] == list(ALGORITHMS)
+    assert set(ALGORITHMS) <= set(methods._WORDS)
+    with pytest.raises(InvalidInputError, match="'tracked', 'dp-gauss-1', 'dp-power'"):
+        DPPCA(2, algorithm="k-dp-ojas", whiten=True).fit(X)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

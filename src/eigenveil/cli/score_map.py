@@ -14,7 +14,7 @@ from eigenveil.estimators.score_picture import ScoreHistogram
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.privacy import Budget, Entry, Ledger
 from eigenveil.sources.labels import open_labelled
-from eigenveil.subspace.registry import find_algorithm
+from eigenveil.subspace.registry import find_algorithm, with_variances
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ def want_map(model: DPPCA, epsilon: float | None, *, bins: int, groups: Groups |
     if not find_algorithm(model.algorithm).variances:
         raise InvalidInputError(
             f"a map of scores is drawn as wide as released variances say, and {model.algorithm} releases none.",
-            hint="Use --algorithm tracked, dp-gauss-1 or dp-power.",
+            hint=f"Use --algorithm with one of {', '.join(with_variances())}.",
         )
     Budget.from_epsilon_delta(epsilon, model.delta)
     return WantedMap(epsilon=epsilon, delta=model.delta, bins=bins, groups=groups)

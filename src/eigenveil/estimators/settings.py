@@ -16,7 +16,7 @@ from eigenveil.estimators.rescaling import check_bounds, check_mean, check_scale
 from eigenveil.privacy import Budget, Ledger, Relation
 from eigenveil.subspace import TrackedStream
 from eigenveil.subspace.algorithm import Algorithm, Options
-from eigenveil.subspace.registry import check_options, find_algorithm
+from eigenveil.subspace.registry import check_options, find_algorithm, listed, with_variances
 
 _OWN = {"k", "epsilon", "delta", "units", "random_state", "engine", "columns"}
 STREAM_OPTIONS = tuple(name for name in inspect.signature(TrackedStream).parameters if name not in _OWN)
@@ -199,7 +199,7 @@ def _check_whiten(whiten: Any, settings: Settings, *, stream: bool) -> None:
     if whiten and without and not stream:
         raise InvalidInputError(
             f"whiten=True divides by variances, which {settings.algorithm.name} does not release.",
-            hint="Use algorithm='tracked', 'dp-gauss-1' or 'dp-power', or whiten=False.",
+            hint=f"Use an algorithm among {listed(with_variances())}, or whiten=False.",
         )
 
 

@@ -58,6 +58,11 @@ def check_options(known: tuple[str, ...], options: Any, *, what: str) -> dict[st
     return dict(options)
 
 
+def with_variances() -> list[str]:
+    """Names of the algorithms that release variances along their directions."""
+    return [name for name, algorithm in ALGORITHMS.items() if algorithm.variances]
+
+
 def listed(names: Any) -> str:
     """Names with quotes and commas."""
     return ", ".join(map(repr, names))
