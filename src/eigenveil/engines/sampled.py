@@ -14,6 +14,7 @@ from eigenveil.engines.population import SurveyedPopulation
 from eigenveil.engines.query import Query, SlotsQuery, SurveyQuery, Tensors
 from eigenveil.kernels import Clip
 from eigenveil.operators import Operator, Tensor
+from eigenveil.sources import Partition
 
 StateT = TypeVar("StateT")
 ResultT = TypeVar("ResultT")
@@ -94,8 +95,8 @@ class SampledPopulation(SurveyedPopulation):
 
     def slots_by_partition(self) -> list[int]:
         """The same for every partition."""
-        counts: list[int] = self.reduce(SlotsQuery(len(self.operator.partitions()))).tolist()
-        return counts
+        partitions = self.operator.partitions()
+        return [int(count) for count in self._over(partitions, SlotsQuery(len(partitions)))]
 
     def survey(
         self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]
@@ -119,5 +120,8 @@ class SampledPopulation(SurveyedPopulation):
 
     def reduce(self, query: Query[StateT, ResultT]) -> ResultT:
         """The answer of any query about the units that the plan lets in."""
+        return self._over(self.operator.partitions(), query)
+
+    def _over(self, partitions: Sequence[Partition], query: Query[StateT, ResultT]) -> ResultT:
         self.passes.made += 1
-        return self.engine.reduce(self.operator.partitions(), self.plan, query)
+        return self.engine.reduce(partitions, self.plan, query)
