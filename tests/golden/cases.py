@@ -230,13 +230,14 @@ def run(name):
 def released(release):
     kept = {name: getattr(release, name) for name in ("components", "eigenvalues", "mean")}
     diagnostics = {name: value for name, value in release.diagnostics.items() if numbers(value)}
-    variances = None if release.variances is None else release.variances.explained
+    bought = release.variances
+    variances = None if bought is None else [bought.explained, bought.total, bought.noise, bought.radius]
     return {**kept, "variances": variances, "diagnostics": diagnostics, "ledger": entries(release.ledger)}
 
 
 def entries(ledger):
     return [
-        (entry.what, entry.kind, entry.mu, entry.epsilon, entry.delta, entry.scale, entry.draws)
+        (entry.what, entry.kind, entry.mu, entry.epsilon, entry.delta, entry.sensitivity, entry.scale, entry.draws)
         for entry in ledger.entries
     ]
 

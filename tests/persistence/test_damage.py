@@ -211,7 +211,8 @@ def test_made_up_content(path, value, folder):
 @pytest.mark.parametrize(
     ("path", "value", "match"),
     [
-        (("schema",), 2, "schema 2.*\nHint: A newer"),
+        (("schema",), 3, "schema 3.*\nHint: A newer"),
+        (("schema",), 1, "schema 1, of a development version"),
         (("schema",), 10**60, "newer"),
         (("schema",), "1", "does not hold"),
         (("schema",), True, "does not hold"),

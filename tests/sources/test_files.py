@@ -1,5 +1,6 @@
 """Files by path, list, glob and folder; what is refused, and when."""
 
+import dataclasses
 import os
 
 import numpy as np
@@ -11,8 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
+from eigenveil.engines import SampledPopulation
 from eigenveil.errors import InvalidInputError
+from eigenveil.operators import Products, samples
 from eigenveil.sources import open_source, scans
+from eigenveil.sources.wrapped import SameRows
 
 CANARY = "canary-7351"
 
@@ -236,6 +240,38 @@ def poisoned(path, start):
     middle = len(whole[first:end]) // 2
     path.write_bytes(whole[: first + middle] + bytes(end - first - middle) + whole[end:])
     return path
+
+
+@pytest.mark.parametrize("other", [(40, 3), (39, 4), (41, 4), (40, 5)])
+def test_an_array_that_was_replaced_after_opening_is_refused(tmp_path, other):
+    """Loops go over memory by the shape that was opened: one row would reach into the next."""
+    for name in ("x.npy", "x.npz"):
+        save = np.save if name.endswith("npy") else np.savez
+        save(tmp_path / name, np.ones((40, 4)))
+        operator = samples.rows(str(tmp_path / name))
+        save(tmp_path / f"new-{name}", np.ones(other))
+        (tmp_path / f"new-{name}").replace(tmp_path / name)
+        with pytest.raises(InvalidInputError, match="another array than when it was opened"):
+            list(operator.source.blocks())
+
+
+def test_rows_of_another_width_reach_no_loop():
+    class Changing(SameRows):
+        def over(self, partition, number):  # noqa: ARG002
+            return open_source(np.ones((5, 3)))
+
+    operator = samples.rows(np.ones((5, 4)))
+    changed = dataclasses.replace(operator, source=Changing(operator.source))
+    population = SampledPopulation(changed, Products(np.eye(4)[:, :1]))
+    with pytest.raises(InvalidInputError, match="expected rows of 4 columns"):
+        population.count()
+
+
+def test_an_archive_by_another_name_is_no_array(tmp_path):
+    np.savez(tmp_path / "x.npz", np.ones((3, 2)))
+    (tmp_path / "x.npz").rename(tmp_path / "x.npy")
+    with pytest.raises(InvalidInputError, match="could not read an array"):
+        samples.rows(str(tmp_path / "x.npy"))
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])

@@ -44,7 +44,7 @@ def test_a_function_has_the_options_of_its_algorithm(name):
     own = inspect.signature(FACES[name]).parameters
     for field in dataclasses.fields(ALGORITHMS[name].options):
         assert own[field.name].default == field.default, field.name
-    beside = {"samples", "k", "epsilon", "delta", "arguments"}
+    beside = {"samples", "k", "epsilon", "delta", *RunArguments.__annotations__}
     assert set(own) - beside == {field.name for field in dataclasses.fields(ALGORITHMS[name].options)}
 
 
@@ -64,13 +64,20 @@ def test_running_on_open_units_is_all_that_a_function_does(name):
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_wrong_arguments_are_named(name):
-    with pytest.raises(TypeError, match=r"takes no argument 'quantiles'; its options are .*random_state"):
+    stated = rf"{FACES[name].__name__}\(\) got an unexpected keyword argument 'quantiles'; it takes .*random_state"
+    with pytest.raises(TypeError, match=stated):
         FACES[name](X, 2, **COST, quantiles=0.5)
     with pytest.raises(TypeError, match="epsilon"):
         FACES[name](X, 2, delta=1e-5)
     with pytest.raises(InvalidInputError, match="takes no option 'quantiles'"):
         DPPCA(2, algorithm=name, options={"quantiles": 0.5}).fit(X)
     assert set(RunArguments.__annotations__) == {"relation", "ledger", "random_state", "engine"}
+
+
+def test_the_meta_algorithm_names_itself():
+    with pytest.raises(TypeError, match=r"black_box_pca\(\) got an unexpected keyword argument 'bogus'"):
+        ev.black_box_pca(X, 2, lambda units: np.eye(units.d)[0], bogus=1)
+    assert "random_state" in inspect.signature(ev.black_box_pca).parameters
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import numpy as np
 
 from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.engines.plans import Plan
+from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip, Surveyor
 from eigenveil.operators import Operator, Tensor
 from eigenveil.sources import Block, Partition
@@ -61,11 +62,9 @@ class Query(Protocol[StateT, ResultT_co]):
         """The answer."""
 
 
-def fold(
-    query: Query[StateT, ResultT_co], plan: Plan, partition: Partition, number: int, state: StateT | None = None
-) -> StateT:
+def fold(query: Query[StateT, ResultT_co], plan: Plan, partition: Partition, number: int) -> StateT:
     """The state after one partition, the `number`-th of the data: what a worker does where the partition is."""
-    state = query.zero() if state is None else state
+    state = query.zero()
     for chunk in chunks(plan, partition, number):
         state = query.add(state, chunk)
     return state
@@ -149,6 +148,11 @@ class SurveyQuery:
 
     def add(self, state: SurveyState, chunk: Chunk) -> SurveyState:
         """Measure and sum the units of a chunk, piece by piece."""
+        if chunk.block.values.shape[-1] != self.operator.d:  # loops go over memory by this number
+            raise InvalidInputError(
+                f"expected rows of {self.operator.d} columns, as when the data were opened, got "
+                f"{chunk.block.values.shape[-1]}."
+            )
         for piece, where in self.operator.pieces(self.tensor, chunk.block):
             norms = state.surveyor.add(piece, None if chunk.skip is None else chunk.skip[where])
             state.counts += counts_at(norms, self.edges)

@@ -12,8 +12,9 @@ from eigenveil.engines.local import LocalEngine
 from eigenveil.engines.plans import FullPlan, Plan
 from eigenveil.engines.population import SurveyedPopulation
 from eigenveil.engines.query import Query, SlotsQuery, SurveyQuery, Tensors
+from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip
-from eigenveil.operators import Operator, Tensor
+from eigenveil.operators import MeanRows, Operator, Tensor
 from eigenveil.sources import Partition
 
 StateT = TypeVar("StateT")
@@ -113,7 +114,9 @@ class SampledPopulation(SurveyedPopulation):
         return answer.counts, answer.sums
 
     def tensors(self) -> Iterator[FloatArray]:
-        """The tensors themselves, of the units let in, in the order of the data."""
+        """The tensors themselves, of the units let in, in the order of the data; not those of mean rows."""
+        if isinstance(self.tensor, MeanRows):
+            raise InvalidInputError("mean rows are only ever surveyed, not handed out.")
         self.passes.made += 1
         transform = Tensors(self.operator.without_data(), self.tensor)
         return self.engine.map(self.operator.partitions(), self.plan, transform)

@@ -200,9 +200,14 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         DPPCA
             Itself.
         """
+        if request.parameters != parameters_of_fit(self):
+            raise InvalidInputError(
+                "the request was made of an estimator with other parameters than this one has now.",
+                hint="Make it anew with FitRequest.of(estimator, X), or use fit.",
+            )
         self._count_in_family(request.settings)
         self._forget()
-        self._fitted_with = parameters_of_fit(self)
+        self._fitted_with = dict(request.parameters)
         reporter = Reporter(request.settings.callback, self)
         with reporter.task():
             self.__dict__.update(request.run(reporter))

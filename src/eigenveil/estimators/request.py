@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -11,7 +12,7 @@ from eigenveil.estimators.inputs import open_operator
 from eigenveil.estimators.progress import Reporter
 from eigenveil.estimators.released import attributes, noisy_number
 from eigenveil.estimators.repeated_fits import check_search
-from eigenveil.estimators.settings import Settings, read_settings
+from eigenveil.estimators.settings import Settings, parameters_of_fit, read_settings
 from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.operators import Operator
 from eigenveil.privacy import Budget, Ledger
@@ -46,7 +47,7 @@ class FitPlan:
     most_passes: int | None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FitRequest:
     """A fit that can be run: settings and data that go together.
 
@@ -56,6 +57,8 @@ class FitRequest:
         Checked parameters.
     operator : Operator
         The units.
+    parameters : mapping
+        The estimator's parameters that a fitted model states, as they are in these settings.
 
     Examples
     --------
@@ -68,10 +71,12 @@ class FitRequest:
 
     settings: Settings
     operator: Operator
+    parameters: Mapping[str, Any]
 
     def __post_init__(self) -> None:
         check_k(self.settings.k, self.operator.d)
-        wanted = self.settings.buys_mean or self.standard.mean is not None or self.settings.scale is not None
+        standard, _ = self.standard, self.settings.budget  # which check what they are made of
+        wanted = self.settings.buys_mean or standard.mean is not None or self.settings.scale is not None
         if wanted and not self.operator.has_rows:
             raise InvalidInputError(
                 "units given as matrices have no rows, so they have no mean to take off and no columns to scale.",
@@ -86,7 +91,8 @@ class FitRequest:
         """
         settings = read_settings(estimator) if settings is None else settings
         check_search(settings.ledger, seeded=settings.random_state is not None)
-        return cls(settings=settings, operator=open_operator(estimator, X, units))
+        parameters = parameters_of_fit(estimator)
+        return cls(settings=settings, operator=open_operator(estimator, X, units), parameters=parameters)
 
     @cached_property
     def standard(self) -> Standard:

@@ -177,7 +177,7 @@ def read_engine(engine: Any) -> Engine | None:
     """The engine that is meant; None is the default one."""
     if isinstance(engine, str) and engine == "auto":
         return None
-    if hasattr(engine, "reduce"):
+    if all(callable(getattr(engine, name, None)) for name in ("reduce", "map")):
         return engine  # type: ignore[no-any-return]  # anything that is an Engine
     raise InvalidInputError(f"engine must be 'auto' or an engine such as LocalEngine(), got {engine!r}.")
 

@@ -32,7 +32,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.persistence.plain import DTYPES, Arrays
 from eigenveil.persistence.strict_json import DamagedFileError, canonical, parse
 
-FORMAT, SCHEMA = "eigenveil model", 1
+FORMAT, SCHEMA = "eigenveil model", 2
 JSON_NAME = "model.json"
 MOST_JSON, MOST_HEADER, MOST_AXES = 1 << 27, 1 << 24, 8
 """Bytes of the JSON file and of the header of tensors, and axes of a tensor, beyond which files are refused."""
@@ -138,6 +138,11 @@ def _checked_head(head: Any) -> dict[str, Any]:
         raise DamagedFileError(
             f"this model has schema {min(schema, 10**9)}, and this eigenveil knows schemas up to {SCHEMA}.",
             hint="A newer eigenveil wrote it: update, or save it again there for this version.",
+        )
+    if type(schema) is int and 0 < schema < SCHEMA:
+        raise DamagedFileError(
+            f"this model has schema {schema}, of a development version; this eigenveil reads schema {SCHEMA}.",
+            hint="Fit it again: it is a new cost for the same people.",
         )
     tensors = head.get("tensors")
     sound = schema == SCHEMA and type(schema) is int and set(head) == _KEYS and isinstance(head["content"], dict)

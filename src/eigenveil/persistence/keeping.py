@@ -21,7 +21,7 @@ from eigenveil.persistence.plain import Arrays, Packer, unpack
 from eigenveil.persistence.strict_json import DamagedFileError
 from eigenveil.privacy import Ledger
 from eigenveil.subspace import Release
-from eigenveil.subspace.diagnostics import KINDS, restored
+from eigenveil.subspace.diagnostics import fits, restored
 from eigenveil.subspace.release_warnings import ReleaseWarning
 from eigenveil.subspace.variances import Variances
 
@@ -170,8 +170,7 @@ def _packed_release(release: Release, packer: Packer) -> dict[str, Any]:
     variances = fields["variances"]
     if variances is not None:
         fields["variances"] = {one.name: getattr(variances, one.name) for one in dataclasses.fields(variances)}
-    kind = type(release.diagnostics).__name__
-    fields["diagnostics"] = {"kind": kind if kind in KINDS else "", "values": dict(release.diagnostics)}
+    fields["diagnostics"] = {"kind": type(release.diagnostics).__name__, "values": dict(release.diagnostics)}
     fields["warnings"] = [one.to_plain() for one in release.warnings]
     return {name: packer.pack(value, at=f"release.{name}") for name, value in fields.items()}
 
@@ -192,4 +191,6 @@ def _unpacked_release(packed: Any, arrays: Arrays, ledger: Ledger) -> Release:
         fields["warnings"] = tuple(map(ReleaseWarning.from_plain, fields["warnings"]))
     except (KeyError, TypeError, ValueError):
         raise DamagedFileError("the diagnostics or warnings of the release are not what a release has.") from None
+    if not fits(str(fields["algorithm"]), fields["diagnostics"]):
+        raise DamagedFileError("the diagnostics are not those of the algorithm.")
     return Release(**fields, ledger=ledger)

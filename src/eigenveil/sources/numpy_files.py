@@ -47,7 +47,7 @@ def open_numpy(paths: list[str], *, columns: Any, units: Any) -> Source:
     check_matrix("sparse array" if thin else "array", dtype, shape)
     refuse_named_unit(units)
     choose_positions(shape[1], columns)
-    rows = RowsInFile(path, (shape[0], shape[1]), columns, thin)
+    rows = RowsInFile(path, (shape[0], shape[1]), dtype, columns, thin)
     return RowsSource(rows) if units is None else group(rows, units)
 
 
@@ -57,6 +57,7 @@ class RowsInFile:
 
     path: str
     shape: tuple[int, int]
+    dtype: np.dtype[Any]
     wanted: Any
     sparse: bool
 
@@ -99,6 +100,11 @@ class RowsInFile:
     @cached_property
     def _rows(self) -> Rows:
         array = attempt(lambda: _opened(self.path, thin=self.sparse), _unreadable(self.path), *_ERRORS)
+        if array.shape != self.shape or array.dtype != self.dtype:
+            raise InvalidInputError(
+                f"{self.path!r} holds another array than when it was opened: its shape or type has changed.",
+                hint="Open it again once it is written.",
+            )
         return memory.hold(array, columns=self.wanted, units=None)
 
 
@@ -135,7 +141,10 @@ def _opened(path: str, *, thin: bool) -> Any:
     if thin:
         return sparse.load_npz(path)
     if not _zipped(path):
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not isinstance(array, np.ndarray):
+            raise ValueError("an archive by another name")  # as what np.load raises
+        return array
     with np.load(path, allow_pickle=False) as file:
         return file[file.files[0]]
 

@@ -83,10 +83,6 @@ class Algorithm(Generic[OptionsT]):
         **arguments: Unpack[RunArguments],
     ) -> Release:
         """Open units, run on them, and show what the release warns of: all that the public functions do."""
-        unknown = arguments.keys() - RunArguments.__annotations__.keys()
-        if unknown:
-            known = ", ".join([*self.option_names, *RunArguments.__annotations__])
-            raise TypeError(f"{self.name} takes no argument {min(unknown)!r}; its options are {known}.")
         aside = options.aside(epsilon, delta)
         units = open_units(samples, epsilon=epsilon, delta=delta, aside=aside, **arguments)
         found = self.run(units, check_k(k, units.d), options)

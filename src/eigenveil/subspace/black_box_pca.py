@@ -11,11 +11,12 @@ from eigenveil.mechanisms import SeededBytes, Veil
 from eigenveil.operators import as_operator
 from eigenveil.privacy import Budget, Ledger, Relation
 from eigenveil.subspace.deflation import Oracle, by_deflation
-from eigenveil.subspace.opening import RunArguments, check_k, open_units
+from eigenveil.subspace.opening import RunArguments, check_k, open_units, public_face, refuse_unknown
 from eigenveil.subspace.release import Release
 from eigenveil.units import Units
 
 
+@public_face
 def black_box_pca(
     samples: Any,
     k: int,
@@ -71,6 +72,7 @@ def black_box_pca(
     >>> release.components.shape, release.private
     ((2, 4), False)
     """
+    refuse_unknown(black_box_pca, arguments)
     if (epsilon is None) != (delta is None):
         raise InvalidInputError("give both epsilon and delta, or neither for an oracle that is not private.")
     if epsilon is None or delta is None:

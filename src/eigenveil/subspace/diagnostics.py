@@ -162,17 +162,27 @@ KINDS: dict[str, type[Diagnostics | PerComponent]] = {
 
 
 def restored(kind: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Diagnostics of that kind from the values that a file held; plain ones where the kind is "".
+    """Diagnostics of that kind from the values that a file held.
 
     Raises
     ------
     KeyError, TypeError
         There is no such kind, or it has other fields.
     """
-    if not kind:
-        return dict(values)
     given = dict(values)
     if KINDS[kind] is TrackedDiagnostics:
         given["rounds"] = tuple(Round(**one) for one in given["rounds"])
         given["followed"] = Followed(**given["followed"])
     return KINDS[kind](**given)
+
+
+def fits(algorithm: str, diagnostics: Mapping[str, Any]) -> bool:
+    """Whether a release of that name has diagnostics of this kind."""
+    own: dict[str, type[Any]] = {
+        "tracked": TrackedDiagnostics,
+        "dp-gauss-1": MatrixDiagnostics,
+        "dp-gauss-2": ProjectorDiagnostics,
+        "dp-power": PowerDiagnostics,
+        "tracked stream": StreamDiagnostics,
+    }
+    return isinstance(diagnostics, own.get(algorithm, PerComponent))

@@ -22,7 +22,7 @@ from eigenveil.subspace.algorithm import Algorithm
 from eigenveil.subspace.bound_options import BoundOptions
 from eigenveil.subspace.bounds import buy_bounds
 from eigenveil.subspace.diagnostics import MatrixDiagnostics
-from eigenveil.subspace.opening import RunArguments
+from eigenveil.subspace.opening import RunArguments, public_face, refuse_unknown
 from eigenveil.subspace.release import Release, signed
 from eigenveil.units import Units
 
@@ -41,11 +41,21 @@ class Gauss1Options(BoundOptions):
         if self.noise not in ("exact", "printed"):
             raise InvalidInputError(f"noise must be 'exact' or 'printed', got {self.noise!r}.")
 
+    def aside(self, epsilon: float, delta: float) -> tuple[float, float]:
+        """Nothing; printed noise is refused where it is not proven."""
+        if self.noise == "printed" and not epsilon <= 1:
+            raise InvalidInputError(
+                f"the printed noise is proven for epsilon up to 1 only, got {epsilon!r}.",
+                hint="Leave noise='exact', which is right for every epsilon and smaller.",
+            )
+        return super().aside(epsilon, delta)
+
     def most_passes(self, d: int, k: int, relation: Relation) -> int:  # noqa: ARG002
         """The number of units, a radius, the sum."""
         return 3
 
 
+@public_face
 def dp_gauss_1(
     samples: Any,
     k: int,
@@ -123,6 +133,7 @@ def dp_gauss_1(
     >>> bool(abs(release.components[0, 0]) > 0.95), release.private
     (True, True)
     """
+    refuse_unknown(dp_gauss_1, arguments)
     options = Gauss1Options(beta=beta, n=n, quantile=quantile, noise=noise, eigenvalues=eigenvalues)
     return DP_GAUSS_1.release(samples, k, options, epsilon=epsilon, delta=delta, **arguments)
 
@@ -184,9 +195,5 @@ def _printed_sum(units: Units, radius: float, mu: float) -> FloatArray:
 def _printed_mu(units: Units) -> float:
     """The mu of the classical Gaussian mechanism, where it is proven."""
     epsilon, delta = units.stated_cost
-    if not epsilon <= 1:
-        raise InvalidInputError(
-            f"the printed noise is proven for epsilon up to 1 only, got {epsilon!r}.",
-            hint="Leave noise='exact', which is right for every epsilon and smaller.",
-        )
+    assert epsilon <= 1, "checked by Gauss1Options.aside"
     return epsilon / math.sqrt(2 * math.log(1.25 / delta))

@@ -29,7 +29,7 @@ from eigenveil.subspace.bound_options import BoundOptions
 from eigenveil.subspace.bounds import Bounds, Declared, buy_bounds
 from eigenveil.subspace.certified_eigh import backward_error, certified_eigh, orthogonality_error
 from eigenveil.subspace.diagnostics import PrintedProjectorDiagnostics, ProjectorDiagnostics
-from eigenveil.subspace.opening import RunArguments
+from eigenveil.subspace.opening import RunArguments, public_face, refuse_unknown
 from eigenveil.subspace.release import Release, signed
 from eigenveil.subspace.release_warnings import no_eigengap
 from eigenveil.units import Units
@@ -77,6 +77,7 @@ class Gauss2Options(BoundOptions):
         return 3 if k < d else 0
 
 
+@public_face
 def dp_gauss_2(
     samples: Any,
     k: int,
@@ -180,6 +181,7 @@ def dp_gauss_2(
     >>> bool(abs(release.components[0, 0]) > 0.95), release.diagnostics["bottom"]
     (True, False)
     """
+    refuse_unknown(dp_gauss_2, arguments)
     options = Gauss2Options(
         beta=beta,
         n=n,

@@ -26,7 +26,7 @@ from eigenveil.subspace.algorithm import Algorithm, check_whole
 from eigenveil.subspace.bound_options import BoundOptions
 from eigenveil.subspace.bounds import Bounds, buy_bounds
 from eigenveil.subspace.diagnostics import PowerDiagnostics
-from eigenveil.subspace.opening import RunArguments
+from eigenveil.subspace.opening import RunArguments, public_face, refuse_unknown
 from eigenveil.subspace.release import Release, signed
 from eigenveil.units import Units
 
@@ -79,6 +79,7 @@ class PowerOptions(BoundOptions):
             )
 
 
+@public_face
 def dp_power_method(
     samples: Any,
     k: int,
@@ -174,6 +175,7 @@ def dp_power_method(
     >>> bool(abs(release.components[0, 0]) > 0.95), release.diagnostics["rounds"]
     (True, 6)
     """
+    refuse_unknown(dp_power_method, arguments)
     options = PowerOptions(
         beta=beta,
         n=n,

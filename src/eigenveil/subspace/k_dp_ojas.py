@@ -11,7 +11,7 @@ from eigenveil.privacy import Relation
 from eigenveil.subspace.algorithm import Algorithm, Options
 from eigenveil.subspace.deflation import by_deflation
 from eigenveil.subspace.k_dp_pca import RatesPerComponent, per_component
-from eigenveil.subspace.opening import RunArguments
+from eigenveil.subspace.opening import RunArguments, public_face, refuse_unknown
 from eigenveil.subspace.release import Release
 from eigenveil.units import Units
 
@@ -48,6 +48,7 @@ class KDPOjasOptions(Options):
         return (relation is Relation.REPLACE) + k * (2 + steps)
 
 
+@public_face
 def k_dp_ojas(
     samples: Any,
     k: int,
@@ -103,6 +104,7 @@ def k_dp_ojas(
     >>> k_dp_ojas(X, 2, epsilon=1.0, delta=1e-5).components.shape
     (2, 5)
     """
+    refuse_unknown(k_dp_ojas, arguments)
     options = KDPOjasOptions(
         clip=clip,
         learning_rates=learning_rates,

@@ -17,7 +17,7 @@ from eigenveil.oracles.tracked_dp_pca import MOST_ROUNDS, TrackedDPPCA
 from eigenveil.privacy import Relation
 from eigenveil.subspace.algorithm import Algorithm, Options
 from eigenveil.subspace.deflation import by_deflation
-from eigenveil.subspace.opening import RunArguments
+from eigenveil.subspace.opening import RunArguments, public_face, refuse_unknown
 from eigenveil.subspace.release import Release
 from eigenveil.units import Units
 
@@ -65,6 +65,7 @@ class KDPPCAOptions(Options):
         return (relation is Relation.REPLACE) + k * (1 + 3 * MOST_ROUNDS) if known else None
 
 
+@public_face
 def k_dp_pca(
     samples: Any,
     k: int,
@@ -131,6 +132,7 @@ def k_dp_pca(
     >>> k_dp_pca(X, 2, epsilon=1.0, delta=1e-5).components.shape
     (2, 5)
     """
+    refuse_unknown(k_dp_pca, arguments)
     options = KDPPCAOptions(
         batch_size=batch_size,
         learning_rates=learning_rates,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict, TypeVar
 
 from eigenveil.engines import Engine, LocalEngine
 from eigenveil.errors import BudgetExceededError, InvalidInputError
@@ -31,6 +33,29 @@ class RunArguments(TypedDict, total=False):
     ledger: Ledger | None
     random_state: int | None
     engine: Engine | None
+
+
+FaceT = TypeVar("FaceT", bound=Callable[..., Any])
+
+
+def public_face(function: FaceT) -> FaceT:
+    """Show `RunArguments` in the signature of a public function that takes them as **arguments."""
+    signature = inspect.signature(function)
+    own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    shared = inspect.signature(open_units).parameters
+    more = [shared[name] for name in RunArguments.__annotations__]
+    function.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+    return function
+
+
+def refuse_unknown(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments that are not among those of `RunArguments`, in the name of the public function."""
+    unknown = [name for name in arguments if name not in RunArguments.__annotations__]
+    if unknown:
+        known = ", ".join(inspect.signature(function).parameters)
+        raise TypeError(
+            f"{function.__name__}() got an unexpected keyword argument {unknown[0]!r}; it takes {known}."
+        )
 
 
 def open_units(

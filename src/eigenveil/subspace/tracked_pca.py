@@ -40,7 +40,7 @@ from eigenveil.subspace.algorithm import Algorithm, Options
 from eigenveil.subspace.bounds import Declared
 from eigenveil.subspace.counting import COUNT_SHARE, MEAN_SHARE, buy_mean, buy_number
 from eigenveil.subspace.diagnostics import Followed, TrackedDiagnostics
-from eigenveil.subspace.opening import RunArguments
+from eigenveil.subspace.opening import RunArguments, public_face, refuse_unknown
 from eigenveil.subspace.release import Release, signed
 from eigenveil.subspace.release_warnings import bad_units, clipped_variances, lost_in_noise, too_few_units
 from eigenveil.subspace.tracked_run import WIDEST_MATRIX, Run
@@ -78,6 +78,7 @@ class TrackedOptions(Options):
         return values
 
 
+@public_face
 def tracked_pca(
     samples: Any,
     k: int,
@@ -150,6 +151,7 @@ def tracked_pca(
     >>> release
     <Release of tracked: NOT PRIVATE: seeded: ...>
     """
+    refuse_unknown(tracked_pca, arguments)
     options = TrackedOptions(center=center, n=n, spectrum=spectrum, oversampling=oversampling)
     return TRACKED.release(samples, k, options, epsilon=epsilon, delta=delta, **arguments)
 

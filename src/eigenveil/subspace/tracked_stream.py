@@ -60,7 +60,7 @@ DRIFT_WEIGHT = 0.2
 DRIFT_KEPT = 4.0
 """No more than this of the running mean is carried on: a jump is taken in at once and need not be remembered."""
 QUANTILE = 0.5
-_SCHEMA = 1
+_SCHEMA = 2
 _ONE_SLOT = {
     "rows": "each row is a unit and takes one slot",
     "people": "only the first row of a person takes a slot that is not empty",
