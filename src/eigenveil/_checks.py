@@ -23,6 +23,12 @@ def positive(**values: float) -> None:
             raise InvalidInputError(f"{name} must be a finite number above 0, got {value!r}.")
 
 
+def whole(name: str, value: int, *, least: int) -> None:
+    """Refuse what is not a whole number of at least `least`."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+
+
 def not_negative(**values: float) -> None:
     """Refuse numbers that are not finite and at least 0, by name."""
     for name, value in values.items():

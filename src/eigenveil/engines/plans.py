@@ -20,6 +20,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._checks import whole
 from eigenveil._typing import BoolArray
 from eigenveil.errors import InvalidInputError
 
@@ -121,7 +122,7 @@ class DisjointPlan:
     within: Plan = field(default_factory=FullPlan)
 
     def __post_init__(self) -> None:
-        _check_whole("parts", self.parts)
+        whole("parts", self.parts, least=1)
 
     @property
     def stable_under(self) -> tuple[str, ...]:
@@ -192,7 +193,7 @@ class RangeSplit:
     whole: RangePlan
 
     def __post_init__(self) -> None:
-        _check_whole("parts", self.parts)
+        whole("parts", self.parts, least=1)
 
     @property
     def stable_under(self) -> tuple[str, ...]:
@@ -297,7 +298,7 @@ def batches(blocks: Iterable[npt.NDArray[np.float64]], slots: int) -> Iterator[n
 
     A row that is bad keeps its slot, so that whose batch is whose depends on nobody's values.
     """
-    _check_whole("slots", slots)
+    whole("slots", slots, least=1)
     waiting: list[npt.NDArray[np.float64]] = []
     have = 0
     for arrivals in blocks:
@@ -309,8 +310,3 @@ def batches(blocks: Iterable[npt.NDArray[np.float64]], slots: int) -> Iterator[n
         if len(block):
             waiting.append(block)
             have += len(block)
-
-
-def _check_whole(name: str, value: int) -> None:
-    if not (isinstance(value, int) and value >= 1):
-        raise InvalidInputError(f"{name} must be a whole number of at least 1, got {value!r}.")

@@ -16,7 +16,7 @@ from eigenveil.estimators.settings import Settings, parameters_of_fit, read_sett
 from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.operators import Operator
 from eigenveil.privacy import Budget, Ledger
-from eigenveil.subspace.opening import check_k, open_units
+from eigenveil.subspace.opening import check_k
 from eigenveil.subspace.release_warnings import large_delta
 
 
@@ -135,11 +135,11 @@ class FitRequest:
         """Open units, standardise them, run the algorithm: returns the fitted attributes by name."""
         settings = self.settings
         options = settings.run_options(center=settings.buys_mean and not self.standard.buy_mean)
-        units = open_units(
+        units = settings.algorithm.open(
             self.operator,
+            options,
             epsilon=settings.epsilon,
             delta=settings.delta,
-            aside=options.aside(settings.epsilon, settings.delta),
             relation=settings.relation,
             ledger=settings.ledger,
             random_state=settings.random_state,

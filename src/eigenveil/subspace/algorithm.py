@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Generic, TypeVar, Unpack
 
-from eigenveil.errors import InvalidInputError
 from eigenveil.privacy import Budget, Relation
 from eigenveil.subspace.opening import RunArguments, check_k, open_units
 from eigenveil.subspace.release import Release
@@ -25,12 +24,6 @@ class Options:
     def most_passes(self, d: int, k: int, relation: Relation) -> int | None:  # noqa: ARG002
         """How often a run reads the data at most; None where that is not known in advance."""
         return None
-
-
-def check_whole(name: str, value: int, *, least: int) -> None:
-    """Refuse what is not a whole number of at least `least`."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
 
 
 OptionsT = TypeVar("OptionsT", bound=Options)
@@ -72,6 +65,13 @@ class Algorithm(Generic[OptionsT]):
         epsilon_aside, delta_aside = options.aside(epsilon, delta)
         return Budget.from_epsilon_delta(epsilon, delta, epsilon_aside=epsilon_aside, delta_aside=delta_aside)
 
+    def open(
+        self, samples: Any, options: OptionsT, *, epsilon: float, delta: float, **arguments: Unpack[RunArguments]
+    ) -> Units:
+        """Units for one run, with the part of the budget set aside that these options spend."""
+        aside = options.aside(epsilon, delta)
+        return open_units(samples, epsilon=epsilon, delta=delta, aside=aside, **arguments)
+
     def release(
         self,
         samples: Any,
@@ -83,8 +83,7 @@ class Algorithm(Generic[OptionsT]):
         **arguments: Unpack[RunArguments],
     ) -> Release:
         """Open units, run on them, and show what the release warns of: all that the public functions do."""
-        aside = options.aside(epsilon, delta)
-        units = open_units(samples, epsilon=epsilon, delta=delta, aside=aside, **arguments)
+        units = self.open(samples, options, epsilon=epsilon, delta=delta, **arguments)
         found = self.run(units, check_k(k, units.d), options)
         show(found.warnings)
         return found

@@ -17,12 +17,13 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from eigenveil._checks import whole
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import symmetric_part
 from eigenveil.mechanisms import noisy_clipped_sum
 from eigenveil.privacy import Purpose, Relation
-from eigenveil.subspace.algorithm import Algorithm, check_whole
+from eigenveil.subspace.algorithm import Algorithm
 from eigenveil.subspace.bound_options import BoundOptions
 from eigenveil.subspace.bounds import Bounds, buy_bounds
 from eigenveil.subspace.diagnostics import PowerDiagnostics
@@ -46,8 +47,8 @@ class PowerOptions(BoundOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rounds is not None:
-            check_whole("rounds", self.rounds, least=1)
-        check_whole("oversampling", self.oversampling, least=0)
+            whole("rounds", self.rounds, least=1)
+        whole("oversampling", self.oversampling, least=0)
         self._check_scale()
 
     @property
