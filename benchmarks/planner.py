@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from cells import Cell, arena, decay, digits, factors, flat, growing, mnist, root
+from cells import Cell, arena, available, decay, digits, factors, flat, growing, mnist, root
 
 from eigenveil import metrics, plan
 from eigenveil.engines import LocalEngine
@@ -118,7 +118,9 @@ def main() -> None:
     parser.add_argument("--skip", nargs="*", default=[], help="cells whose name contains one of these")
     options = parser.parse_args()
     cells = [cell for cell in [*arena(), *growing()] if options.cells in cell.name and "500,000" not in cell.name]
-    skipped = [cell.name for cell in cells if any(word in cell.name for word in options.skip) or not _can(cell)]
+    skipped = [
+        cell.name for cell in cells if any(word in cell.name for word in options.skip) or not available(cell)
+    ]
     lines, holds = [], []
     for cell in cells:
         if cell.name in skipped:
@@ -133,13 +135,6 @@ def main() -> None:
     print(text)
     if not options.cells:
         (pathlib.Path(__file__).parent / "results" / "planner.md").write_text(text)
-
-
-def _can(cell: Cell) -> bool:
-    try:
-        return cell.name != "mnist" or bool(mnist().size)
-    except ImportError:
-        return False
 
 
 def _head() -> list[str]:
