@@ -1,4 +1,4 @@
-"""Tracked block iteration against DP-Gauss-1, whose clip is chosen for free.
+"""Tracked PCA against DP-Gauss-1, whose clip is chosen for free.
 
     python benchmarks/arena.py                        # the public cells of the arena, 10 seeds
     python benchmarks/arena.py --family growing       # slow and skewed spectra at n = 2e4, 1e5, 5e5
@@ -191,7 +191,7 @@ def _head(family: str, seeds: int) -> list[str]:
         "Where n is all rows, seeds differ in noise alone. `python benchmarks/real_data.py` lists the data.",
     ]
     return [
-        f"# {title}: tracked block iteration against DP-Gauss-1 with its clip for free",
+        f"# {title}: tracked PCA against DP-Gauss-1 with its clip for free",
         "",
         f"zeta, smaller is better; mean of {seeds} seeds, 95 % half width.",
         "epsilon = 1; delta = .01 for spiked, 1e-6 else. 'Times better' is than DP-Gauss-1* as printed.",

@@ -34,7 +34,7 @@ from eigenveil.mechanisms import Veil
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace.release import Release
-from eigenveil.subspace.tracked_pca import VARIANCES_SHARE
+from eigenveil.subspace.tracked.algorithm import VARIANCES_SHARE
 from eigenveil.subspace.uncertainty import component_angles, variance_errors
 from eigenveil.subspace.variances import Variances, buy_variances
 from eigenveil.units import Units

@@ -13,13 +13,13 @@ from eigenveil.subspace.diagnostics import (
     restored,
 )
 
-ROUND = Round(kind="last", share=0.5, radius=2.0, noise=0.1, offset=0.2, inside=1.0, columns=(1.0, 0.5))
+ROUND = Round(kind="last", share=0.5, radius=2.0, kept=0.5, noise=0.1, offset=0.2, inside=1.0, columns=(1.0, 0.5))
 TRACKED = TrackedDiagnostics(
     n_hat=90.5,
     bad_units=None,
-    pilot="block",
     rounds=(ROUND,),
     clip=None,
+    expected_zeta=0.1,
     followed=Followed((2.0,), (0.1,), (0.2,)),
 )
 

@@ -20,6 +20,7 @@ from eigenveil.mechanisms import (
     propose_test_release,
     radius_search,
 )
+from eigenveil.mechanisms.norm_curve import norm_curve
 from eigenveil.mechanisms.score_histogram import Picture, score_histogram
 from eigenveil.mechanisms.truncated_sum import noisy_truncated_sum
 from eigenveil.operators import Matrices, MeanRows, Products, samples
@@ -99,6 +100,10 @@ def _census(population, veil):
 
 def _radius(population, veil):
     radius_search(population, centre=_centre(population), target=2.0, mu=0.1, veil=veil)
+
+
+def _norm_curve(population, veil):
+    norm_curve(population, centre=_centre(population), n_hat=3.0, mu=0.1, veil=veil)
 
 
 def _clipped_sum(population, veil):
@@ -185,6 +190,8 @@ MECHANISMS = {
     "good and bad units": (vectors, _census),
     "count within a radius": (vectors, _count_within),
     "radius": (vectors, _radius),
+    "curve of norms": (vectors, _norm_curve),
+    "curve of norms of row blocks": (row_blocks, _norm_curve),
     "clipped sum of vectors": (vectors, _clipped_sum),
     "clipped sum of blocks": (blocks, _clipped_sum),
     "clipped sum of symmetric matrices": (symmetric, _clipped_sum),

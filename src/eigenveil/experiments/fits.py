@@ -2,7 +2,7 @@
 
 All are run under replace-one with n public: literal k-DP-PCA knows no other relation, and so all cost the same
 guarantee. Baselines and the paper's methods are handed true clips and spectra, as in the paper; k-DP-PCA with the
-tracked mean and tracked block iteration are handed nothing, and pay for what they need.
+tracked mean and tracked PCA are handed nothing, and pay for what they need.
 
 A change in this file makes all results be run again; what is only said of a method stands in `methods`.
 """

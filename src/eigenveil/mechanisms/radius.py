@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from eigenveil._typing import FloatArray
+from eigenveil._typing import FloatArray, IntArray
 from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.noisy import Radius
-from eigenveil.mechanisms.veil import Veil
+from eigenveil.mechanisms.veil import Grant, Veil
 from eigenveil.privacy.entries import Purpose
 
 EDGES: FloatArray = 2.0 ** (np.arange(-512, 512) / 4)
@@ -87,13 +87,18 @@ def radius_search(
     _check(edges)
     queries = _queries(edges)
     grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=queries, releases=queries, purpose=purpose)
-    counts = population.counts_within(centre, edges)
-    low, high = 0, edges.size - 1
-    for _ in range(queries):
+    found = first_enough(population.counts_within(centre, edges), target=target, grant=grant)
+    return Radius(float(edges[found]), count_noise(mu, edges=edges))
+
+
+def first_enough(counts: IntArray, *, target: float, grant: Grant) -> int:
+    """The first place at which a noisy count reaches `target`, by binary search; one draw of the grant a step."""
+    low, high = 0, counts.size - 1
+    for _ in range(counts.size.bit_length() - 1):
         middle = (low + high) // 2
         enough = grant.release(grant.on_grid([counts[middle]]))[0] >= target
         low, high = (low, middle) if enough else (min(middle + 1, high), high)
-    return Radius(float(edges[low]), count_noise(mu, edges=edges))
+    return low
 
 
 def count_noise(mu: float, *, edges: FloatArray = EDGES) -> float:

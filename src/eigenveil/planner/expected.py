@@ -14,7 +14,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.planner.guess import Guess
 from eigenveil.planner.imagined import Drawn, ImaginedUnits, draw, shortened
 from eigenveil.privacy.budget import Budget
-from eigenveil.subspace.tracked_pca import TrackedOptions, run
+from eigenveil.subspace.tracked.algorithm import TrackedOptions, run
 
 FEWEST, MOST, EASY = 3, 6, 1500
 """How often runs are repeated: EASY/d times, within limits."""

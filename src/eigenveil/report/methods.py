@@ -26,7 +26,7 @@ _FILTER = (
 )
 
 _WORDS = {
-    "tracked": "tracked block iteration, which refines a block of directions around what is already public, so "
+    "tracked": "tracked PCA, which refines directions around what is already public, so "
     "that noise shrinks with the spread of the units, an idea it shares with k-DP-PCA",
     "k-dp-pca": "k-DP-PCA, which finds one direction after the other by noisy gradient steps whose noise adapts "
     "to the spread of the gradients",

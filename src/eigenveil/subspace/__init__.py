@@ -1,4 +1,4 @@
-"""k directions: deflation over oracles, block iteration, and the matrix-level baselines."""
+"""k directions: deflation over oracles, tracked PCA, and the matrix-level baselines."""
 
 from eigenveil.subspace.black_box_pca import black_box_pca
 from eigenveil.subspace.dp_gauss_1 import dp_gauss_1
@@ -8,7 +8,7 @@ from eigenveil.subspace.k_dp_ojas import k_dp_ojas
 from eigenveil.subspace.k_dp_pca import k_dp_pca
 from eigenveil.subspace.oja import oja
 from eigenveil.subspace.release import Release
-from eigenveil.subspace.tracked_pca import tracked_pca
+from eigenveil.subspace.tracked import tracked_pca
 from eigenveil.subspace.tracked_stream import TrackedStream
 
 __all__ = [

@@ -13,15 +13,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
-from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import radius_search
 from eigenveil.mechanisms.radius import reachable_quantile
 from eigenveil.privacy import Purpose, split_mu
 from eigenveil.subspace.counting import COUNT_SHARE, buy_number
-from eigenveil.subspace.tracking import TINY
 from eigenveil.units import PrivateUnits
 
 RADIUS_SHARE = 0.06
@@ -156,51 +153,6 @@ def matrix_radius(units: PrivateUnits, quantile: float, *, n_hat: float, mu: flo
         purpose=Purpose.BOUND,
     )
     return found.value**2 if rows else found.value
-
-
-LONG = 0.9
-"""The share of rows that are not long."""
-
-
-def lengths(units: PrivateUnits, near: float, *, n_hat: float, mu: float) -> tuple[float, float]:
-    """The median length of rows, and the standard deviation of the logarithms of lengths, were these normal.
-
-    `near` is an edge of the grid of all radii at which a median was found; steps are finer here. The spread is
-    told by how much longer than the median the longest tenth of rows are, so long tails widen it.
-
-    Formal guarantees
-    -----------------
-    Both relations: two radius searches on rows, each with half of mu^2; their edges depend on releases only.
-    """
-    mu_each = mu / math.sqrt(2)
-    population, centre = units.vectors(), np.zeros(units.d)
-    far = reachable_quantile(LONG, n_hat=n_hat, mu=mu_each)
-
-    def length(quantile: float, edges: FloatArray) -> float:
-        found = radius_search(
-            population,
-            centre=centre,
-            target=quantile * n_hat,
-            mu=mu_each,
-            veil=units.veil,
-            what=f"length that holds {quantile:.2f} of rows",
-            edges=edges,
-            purpose=Purpose.BOUND,
-        )
-        return found.value
-
-    median = length(0.5, near * 2.0 ** (np.arange(-7.0, 1.0) / 32))
-    long = length(far, median * 2.0 ** (np.arange(1.0, 65.0) / 32))
-    return median, math.log(long / median) / float(special.ndtri(LONG))
-
-
-def gaussian_spread(eigenvalues: FloatArray) -> float:
-    """The standard deviation of the logarithms of squared lengths, for Gaussian rows with this spectrum.
-
-    Squares have mean sum lambda and variance 2 sum lambda^2 there, and are about log-normal.
-    """
-    total = max(float(eigenvalues.sum()) ** 2, TINY)
-    return math.sqrt(math.log1p(2 * float(np.sum(eigenvalues**2)) / total))
 
 
 def _is_number(value: object) -> bool:

@@ -34,16 +34,17 @@ class Diagnostics(Mapping[str, Any]):
 
 @dataclass(frozen=True, eq=False)
 class Round(Diagnostics):
-    """One round of tracked block iteration.
+    """One round of tracked PCA.
 
     Parameters
     ----------
-    kind : {"pilot", "extra", "last"}
-        Which part of the run it belongs to.
+    kind : {"pilot", "narrow", "wide", "last"}
+        What it was for: a random start, a centre that was far off, directions that had not converged, the end.
     share : float
         Share of the run's mu^2.
-    radius, noise, offset : float
-        The clip, the noise on an entry, and how far the mean lay from the centre over the radius.
+    radius, kept, noise, offset : float
+        The clip, the share of units that it left whole (as released), the noise on an entry, and how far the mean
+        lay from the centre over the radius.
     inside, columns : float, tuple of float
         Weights of what lies inside the span, and of every column.
     """
@@ -51,6 +52,7 @@ class Round(Diagnostics):
     kind: str
     share: float
     radius: float
+    kept: float
     noise: float
     offset: float
     inside: float
@@ -77,21 +79,22 @@ class TrackedDiagnostics(Diagnostics):
     ----------
     n_hat, bad_units : float, float or None
         Noisy numbers of good and of bad units; no number of bad ones where n was declared.
-    pilot : {"block", "matrix"}
-        How the run began.
     rounds : tuple of Round
-        One after the other; empty where Sigma itself was released.
+        One after the other; empty where only Sigma itself was asked for.
     clip : float or None
-        The share of units that the last release of Sigma left whole.
+        The share of units that the release of Sigma left whole; None where it was not asked for.
+    expected_zeta : float
+        The square root of the share of energy that the method expected to lose to noise, clipping and incomplete
+        convergence, just before its last round. The sample's own error comes on top.
     followed : Followed
         What is known along all tracked directions.
     """
 
     n_hat: float
     bad_units: float | None
-    pilot: str
     rounds: tuple[Round, ...]
     clip: float | None
+    expected_zeta: float
     followed: Followed
 
 

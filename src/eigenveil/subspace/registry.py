@@ -13,7 +13,7 @@ from eigenveil.subspace.dp_gauss_2 import DP_GAUSS_2
 from eigenveil.subspace.dp_power_method import DP_POWER
 from eigenveil.subspace.k_dp_ojas import K_DP_OJAS
 from eigenveil.subspace.k_dp_pca import K_DP_PCA
-from eigenveil.subspace.tracked_pca import TRACKED
+from eigenveil.subspace.tracked import TRACKED
 
 ALGORITHMS: Mapping[str, Algorithm[Any]] = MappingProxyType(
     {one.name: one for one in (TRACKED, K_DP_PCA, K_DP_OJAS, DP_GAUSS_1, DP_GAUSS_2, DP_POWER)}

@@ -47,8 +47,6 @@ _UNSURE = 0.5
 """How much of what clipping took is in doubt where degrees of freedom were estimated from a radius."""
 _CLEAR = 4.0
 """Bought variances are told apart where they differ by so many standard deviations of their noise."""
-_CLIPPED = 1.4
-"""How much more a sample moves a block that was clipped at the median: 1 to 1.5 on normal rows, by measurement."""
 _TOO_NOISY = 0.2
 """Noise over the radius of clipping above which units are too few to tell anything, radii included."""
 _TINY = 1e-200
@@ -284,17 +282,13 @@ def _squared_tangents(release: Release, bought: Variances, told: Mapping[str, An
     """What every other direction adds to tan^2 of every component's angle, of shape (k, d)."""
     k, d = release.components.shape
     values, noise, inside = (np.asarray(told[name], dtype=float) for name in ("eigenvalues", "noise", "inside"))
-    m = len(values)
     kappa, lam = _spectra(values, bought, d)
     gaps = np.abs(kappa[:k, None] - kappa)
     known = np.empty((k, d))
-    known[:, :m] = 1 / (inside[:k, None] ** -2 + inside**-2)
-    # a last round divides noise by what its shifted power step leaves of the eigenvalue, not by the gap
-    shift = 0.5 * kappa[m - 1] if _ends_with_a_round(release) else kappa[-1]
-    known[:, m:] = (noise[:k] * gaps[:, -1] / np.maximum(kappa[:k] - shift, _TINY))[:, None] ** 2
+    known[:, :k] = 1 / (inside[:k, None] ** -2 + inside[:k] ** -2)
+    known[:, k:] = noise[:k, None] ** 2
 
     chance = lam[:k, None] * lam / (variance_errors(bought).freedom * bought.n_hat)
-    chance *= _CLIPPED if _ends_with_a_round(release) else 1.0
     apart = np.abs(lam[:k, None] - lam)
     unclear = apart < _CLEAR * bought.noise
     apart[unclear] = gaps[unclear] * lam[0] / max(kappa[0], _TINY)  # rounds tell close ones better apart
@@ -318,11 +312,6 @@ def _spectra(values: FloatArray, bought: Variances, d: int) -> tuple[FloatArray,
     outside = min(mean, float(lam[-1]))
     kappa = np.concatenate([kappa, np.full(d - m, outside / scale)])
     return kappa, np.concatenate([lam, np.full(d - m, outside)])
-
-
-def _ends_with_a_round(release: Release) -> bool:
-    rounds = release.diagnostics.get("rounds", ())
-    return isinstance(rounds, tuple) and bool(rounds) and rounds[-1].kind == "last"
 
 
 def check_level(level: float) -> None:

@@ -1,0 +1,56 @@
+"""Every constant of the method, with its meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SMALLEST = 1e-100
+"""Eigenvalues and gaps are taken as at least this, so that nothing overflows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """The method's constants. All shares are of the mu^2 that is left when they are spent.
+
+    Parameters
+    ----------
+    sigma_share : float
+        Of the first question, Sigma itself.
+    wide_share, narrow_share : float
+        Of a round that goes on with the spare directions, or only brings the centre nearer.
+    curve_share : float
+        Of a question's own share: the curve of norms that its radius is chosen from.
+    inside : float
+        g: how much of what lies inside the span of W a last round keeps.
+    turning_sigma, turning_block : float
+        phi: how much of the clipped excess is expected to turn directions, for Sigma and for a block.
+    near : float
+        The centre is near enough when the square of its expected distance from the mean is at most this share of
+        the squared radius.
+    most_wide, most_narrow : int
+        The most rounds of each kind.
+    least_kept : float
+        The smallest share of the units that a clip leaves whole.
+    least_gap : float
+        Eigenvalues closer than this share of the largest are not told apart.
+    pilot_shares : tuple of float
+        Shares of the rounds from a random start, where Sigma is too large to ask for.
+    widest_sigma, widest_damping : int
+        The most columns for which Sigma is asked for, and for which damping (it makes rows dense) is used.
+    """
+
+    sigma_share: float = 0.2
+    wide_share: float = 0.1
+    narrow_share: float = 0.03
+    curve_share: float = 0.06
+    inside: float = 0.3
+    turning_sigma: float = 0.02
+    turning_block: float = 0.05
+    near: float = 0.1
+    most_wide: int = 4
+    most_narrow: int = 8
+    least_kept: float = 0.2
+    least_gap: float = 0.02
+    pilot_shares: tuple[float, ...] = (0.0075, 0.0225, 0.07, 0.22)
+    widest_sigma: int = 1024
+    widest_damping: int = 5000

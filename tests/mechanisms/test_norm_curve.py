@@ -1,0 +1,70 @@
+import math
+
+import numpy as np
+import pytest
+
+from eigenveil.engines import TensorPopulation
+from eigenveil.mechanisms import Veil, no_noise
+from eigenveil.mechanisms.norm_curve import ABOVE, BELOW, MEDIAN_SHARE, norm_curve
+from eigenveil.mechanisms.radius import EDGES
+from eigenveil.privacy import Budget, Ledger
+
+
+def curve_of(norms, *, source=no_noise, n_hat=None, mu=1.0, relation="add-remove"):
+    veil = Veil(Ledger(Budget.from_mu(1.0), relation=relation), source=source)
+    population = TensorPopulation(np.asarray(norms, dtype=float)[:, None])
+    found = norm_curve(population, centre=np.zeros(1), n_hat=n_hat or len(norms), mu=mu, veil=veil)
+    return found, veil.ledger
+
+
+def test_without_noise_it_is_the_curve():
+    norms = np.random.default_rng(0).lognormal(size=50_000)
+    found, _ = curve_of(norms, mu=1.0)
+    assert found.median == EDGES[np.searchsorted(EDGES, np.median(norms))]
+    seen = found.beyond > 0
+    expected = np.array([np.mean(norms > edge) for edge in found.edges])
+    np.testing.assert_allclose(found.beyond[seen], expected[seen], atol=1e-12)
+    excess = np.array([np.mean(np.maximum(norms - edge, 0)) for edge in found.edges])
+    np.testing.assert_allclose(found.excess[:20], excess[:20], rtol=0.05)
+
+
+def test_what_is_charged():
+    for relation, sensitivity in (("add-remove", 1.0), ("replace", math.sqrt(2))):
+        found, ledger = curve_of(np.ones(100), relation=relation, mu=0.5)
+        median, counts = ledger.entries
+        assert (median.releases, median.draws, median.sensitivity) == (10, 10, 1.0)
+        assert (counts.releases, counts.draws) == (1, BELOW + ABOVE + 1)
+        assert counts.sensitivity == pytest.approx(sensitivity)
+        assert ledger.mu == pytest.approx(0.5)
+        assert found.count_noise == pytest.approx(median.scale * math.sqrt(MEDIAN_SHARE))
+
+
+@pytest.mark.parametrize("norms", [[], [0.0] * 9, [1e300] * 9, [np.nan, np.inf, 1.0, 2.0, 3.0], [5e-39] * 7])
+def test_edge_cases(norms):
+    found, _ = curve_of(norms, n_hat=5.0)
+    assert np.all(np.isfinite(found.excess))
+    assert np.all(np.diff(found.beyond) <= 0)
+    assert np.all((found.beyond >= 0) & (found.beyond <= 1))
+
+
+def test_it_reads_the_data_once():
+    class Counted(TensorPopulation):
+        reads = 0
+
+        def survey(self, *args):
+            Counted.reads += 1
+            return super().survey(*args)
+
+    veil = Veil(Ledger(Budget.from_mu(1.0)))
+    norm_curve(Counted(np.ones((50, 2))), centre=np.zeros(2), n_hat=50.0, mu=1.0, veil=veil)
+    assert Counted.reads == 1
+
+
+def test_tails_that_noise_hides_are_empty():
+    """However the noise falls, a few units far out are not seen; many are."""
+    for seed in range(20):
+        veil = Veil(Ledger(Budget.from_mu(1.0)))
+        norms = np.r_[np.ones(10_000 - seed), np.full(seed, 50.0)]
+        population = TensorPopulation(norms[:, None])
+        found = norm_curve(population, centre=np.zeros(1), n_hat=10_000.0, mu=0.02, veil=veil)
+        assert found.beyond[found.edges > 10].max() < 0.06

@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+
+from eigenveil.mechanisms.norm_curve import NormCurve
+from eigenveil.subspace.tracked.loss import best_clip, centre_distance, sensitivity_to_errors, unconverged
+from eigenveil.subspace.tracked.question import Purse, Question
+from eigenveil.subspace.tracked.state import Sigma, State
+from eigenveil.subspace.tracked.tuning import Tuning
+
+TUNING = Tuning()
+
+
+def state_of(values, d, *, outside=1e-4, rest=1.0, variance=1e-4):
+    M = len(values)
+    sigma = Sigma(np.eye(d), variance)
+    return State(np.eye(d, M), np.array(values), rest, np.full(M, outside), np.full(M, 2 * outside), sigma)
+
+
+def test_an_error_costs_its_square_over_the_gap():
+    """Against the energy that the first direction of a perturbed matrix loses."""
+    d = 30
+    values = np.array([10.0, 6.0] + [1.0] * (d - 2))
+    rng = np.random.default_rng(0)
+    noise, lost = 0.02, []
+    for _ in range(200):
+        E = rng.normal(size=(d, d)) * noise
+        E = np.triu(E) + np.triu(E, 1).T
+        v = np.linalg.eigh(np.diag(values) + E)[1][:, -1]
+        lost.append(values[0] - v @ (values * v))
+    state = state_of(values[:4], d)
+    expected = noise**2 * sensitivity_to_errors(state, 1, 1, TUNING)[0]
+    assert np.mean(lost) == pytest.approx(expected, rel=0.1)
+
+
+def curve_of(norms):
+    edges = 2.0 ** (np.arange(-8, 25) / 4) * np.median(norms)
+    beyond = np.array([np.mean(norms > edge) for edge in edges])
+    excess = np.array([np.mean(np.maximum(norms - edge, 0)) for edge in edges])
+    return NormCurve(float(np.median(norms)), edges, beyond, excess, 0.0)
+
+
+def clip_of(norms, noise, *, turning=0.05, distance=0.0):
+    return best_clip(
+        curve_of(norms), noise=noise, weight=1.0, entries=100, turning=turning, distance=distance, tuning=TUNING
+    )
+
+
+def test_less_noise_clips_less_and_never_nearly_all():
+    norms = np.random.default_rng(0).lognormal(size=20_000)
+    kept = [clip_of(norms, noise).kept for noise in (1.0, 1e-2, 1e-3, 1e-5)]
+    assert kept == sorted(kept)
+    assert TUNING.least_kept <= kept[0] < 0.4
+    assert kept[-1] > 0.99
+    losses = [clip_of(norms, noise).loss for noise in (1.0, 1e-2, 1e-3, 1e-5)]
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_where_the_centre_is_off_the_excess_points_one_way():
+    """All units at one distance: a radius a little too small would leave part of the way undone."""
+    norms = np.linspace(2.0, 4.0, 1000)
+    near, far = (clip_of(norms, 0.01, turning=0.0, distance=distance) for distance in (0.0, 9.0))
+    assert near.kept < 0.5 < far.kept
+    assert near.radius < 3 < far.radius
+
+
+def test_what_has_not_converged():
+    """More where less is known, none where nothing stands out of the rest."""
+    flat = state_of([10.0, 8.0, 1.0, 1.0], 50)
+    slow = state_of([10.0, 8.0, 6.0, 5.0], 50)
+    assert unconverged(flat, 2, TUNING) == 0
+    assert (
+        0
+        < unconverged(slow, 2, TUNING)
+        < unconverged(state_of([10.0, 8.0, 6.0, 5.0], 50, outside=1e-3), 2, TUNING)
+    )
+    all_followed = state_of([10.0, 8.0], 2, rest=0.0)
+    assert unconverged(all_followed, 2, TUNING) == 0
+
+
+def test_the_distance_of_the_centre_counts_every_entry():
+    state = state_of([10.0, 8.0, 1.0], 20, outside=1e-2)
+    assert centre_distance(state, np.ones(2), 1.0) == pytest.approx(2 * 18 * 1e-2 + 4 * 1e-2)
+    assert centre_distance(state, np.ones(2), 0.5) == pytest.approx(2 * 18 * 1e-2 + 1e-2)
+
+
+def test_weights_minimise_noise_times_radius():
+    state = state_of([10.0, 3.0, 1.0], 40)
+    question = Question.about(state, 2, 2, 0.3, TUNING)
+    a = sensitivity_to_errors(state, 2, 2, TUNING)
+
+    def loss(columns):
+        return np.sum(a / columns**2) * np.sum(columns**2 * state.eigenvalues[:2])
+
+    best = loss(question.columns)
+    for factor in (0.8, 0.95, 1.05, 1.25):
+        assert loss(question.columns * [1.0, factor]) > best
+
+
+def test_a_purse_spends_shares_of_what_is_left():
+    purse = Purse(2.0)
+    assert purse.would_buy(0.25) == purse.spend(0.25) == 1.0
+    assert purse.left == 0.75
+    assert purse.spend(1.0) == pytest.approx(2 * 0.75**0.5)
+    assert purse.left == 0

@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+
+from eigenveil.subspace.tracked.state import Answer, Sigma, State
+
+
+def orthonormal(d, m, seed=0):
+    return np.linalg.qr(np.random.default_rng(seed).normal(size=(d, m)))[0]
+
+
+def symmetric(d, seed=0):
+    Q = orthonormal(d, d, seed)
+    return (Q * 10 / np.arange(1.0, d + 1)) @ Q.T
+
+
+def test_the_state_of_a_matrix_without_noise_is_its_spectrum():
+    S = symmetric(9)
+    state = State.of_sigma(Sigma(S, 0.0), 4)
+    values, vectors = np.linalg.eigh(S)
+    np.testing.assert_allclose(state.eigenvalues, values[::-1][:4])
+    np.testing.assert_allclose(np.abs(state.V.T @ vectors[:, ::-1][:, :4]), np.eye(4), atol=1e-9)
+    assert state.rest == pytest.approx(values[:5].mean())
+
+
+def test_noise_draws_eigenvalues_out_and_that_is_undone():
+    rng = np.random.default_rng(1)
+    S = np.diag([10.0, 8.0] + [1.0] * 198)
+    E = rng.normal(size=(200, 200)) * 0.1
+    noisy = S + (E + E.T) / np.sqrt(2)
+    sigma = Sigma(noisy, 0.01)
+    raw = np.linalg.eigvalsh(noisy)[::-1]
+    state = State.of_sigma(sigma, 12)
+    assert abs(state.eigenvalues[1] - 8) < abs(raw[1] - 8) + 0.2
+    assert state.eigenvalues[2] == pytest.approx(1.0, abs=0.5) != pytest.approx(raw[2], abs=0.5)
+    outside = sigma.outside(np.eye(200)[:, :2])
+    np.testing.assert_allclose(outside[:2], 0, atol=1e-9)
+    assert np.linalg.norm(outside - np.diag([0.0, 0.0] + [1.0] * 198), 2) < 0.5 * sigma.edge
+
+
+@pytest.mark.parametrize("m", [2, 5])
+def test_an_exact_answer_about_directions_that_are_off_mends_them_whatever_the_spectrum(m):
+    """Eigenvectors of the combined matrix remove an error of W at once; a power step would leave most of it."""
+    S = symmetric(30)
+    truth = np.linalg.eigh(S)[1][:, ::-1][:, :2]
+    off = symmetric(30) + 0.1 * symmetric(30, seed=5)
+    state = State.of_sigma(Sigma(off, 1e-4), 5)
+    W = state.V[:, :m]
+    sigma = Sigma(S, 0.0)  # what lies outside is known
+    state = State(state.V, state.eigenvalues, state.rest, state.outside, state.inside, sigma)
+    after = state.learned(Answer(S @ W, np.full(m, 1e-20), 1.0))
+
+    def lost(V):
+        return 2 - np.linalg.norm(V[:, :2].T @ truth) ** 2
+
+    assert lost(after.V) < 1e-9 < lost(state.V)
+    np.testing.assert_allclose(after.eigenvalues, np.linalg.eigvalsh(S)[::-1][:5], rtol=1e-6)
+
+
+def test_answers_are_weighed_with_what_was_known():
+    """A useless answer changes nothing; one as good as what was known goes half way, and halves the variance."""
+    S = symmetric(12)
+    state = State.of_sigma(Sigma(S, 1e-6), 4)
+    W = state.V[:, :2]
+    wrong = S @ W + 0.5 * orthonormal(12, 2, seed=3)
+    same = state.learned(Answer(wrong, np.full(2, 1e12), 1.0))
+    np.testing.assert_allclose(np.abs(same.V[:, :2].T @ W), np.eye(2), atol=1e-3)
+    even = state.learned(Answer(S @ W, np.full(2, 1e-6), 1.0))
+    np.testing.assert_allclose(even.outside[:2], 0.5e-6, rtol=0.02)
+
+
+def test_without_sigma_rounds_converge_from_a_random_start():
+    S = symmetric(40)
+    truth = np.linalg.eigh(S)[1][:, ::-1][:, :2]
+    state = State.unknown(orthonormal(40, 6))
+    for _ in range(12):
+        state = state.forgotten().learned(Answer(S @ state.V, np.full(6, 1e-12), 1.0))
+    assert 2 - np.linalg.norm(state.V[:, :2].T @ truth) ** 2 < 1e-6
+    assert np.all(np.isfinite(state.outside))
+    narrow = state.learned(Answer(S @ state.V[:, :2], np.full(2, 1e-12), 0.3))
+    assert narrow.V.shape == (40, 6)
+    np.testing.assert_allclose(narrow.V.T @ narrow.V, np.eye(6), atol=1e-10)
+
+
+def test_an_outside_that_is_a_multiple_of_the_identity_makes_a_power_step_with_a_shift():
+    S = np.diag([10.0, 5.0] + [1.0] * 18)
+    V = orthonormal(20, 2)
+    state = State.unknown(V)
+    after = state.learned(Answer(S @ V, np.full(2, 1e-12), 1.0))
+    span = np.linalg.qr(np.concatenate([V, S @ V], axis=1))[0]
+    np.testing.assert_allclose(span @ (span.T @ after.V), after.V, atol=1e-9)
