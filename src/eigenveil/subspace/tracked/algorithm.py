@@ -250,7 +250,8 @@ class Search:
         while True:
             last = Question.about(state, k, k, damping, tuning)
             curve = last.curve(asking, asking.purse.spend(tuning.curve_share), self.name("next"))
-            self.count_noise = curve.count_noise
+            if not wide + narrow:
+                self.count_noise = curve.count_noise
             clip = last.clip(asking, curve, asking.purse.would_buy(1.0))
             open_ = unconverged(state, k, tuning)
             if narrow < tuning.most_narrow and last.distance > tuning.near * clip.radius**2:
