@@ -10,11 +10,9 @@ from eigenveil.subspace.tracking import (
     Weights,
     ask,
     best_weights,
-    from_matrix,
     learn,
     nothing_known,
     plain_weights,
-    reconciled,
 )
 from eigenveil.units import Units
 from support.blocks import blocks_of
@@ -144,63 +142,3 @@ def test_weights_of_good_and_poor_knowledge():
     assert whole.inside == 1.0
     wide = best_weights(known(6000, [10.0, 8.0, 1.0]), 2)  # damping would make sparse rows dense
     assert wide.inside == 1.0
-
-
-def test_eigenvalues_of_a_noisy_matrix_are_set_right():
-    rng = np.random.default_rng(0)
-    d, noise = 300, 0.3
-    N = rng.normal(size=(d, d)) * noise
-    S = np.diag(np.concatenate([[20.0, 15.0], np.ones(d - 2)]))
-    state = from_matrix(S + (N + N.T) / 2, noise=noise, m=4)
-    raw = np.linalg.eigvalsh(S + (N + N.T) / 2)[::-1][:2]
-    assert np.all(raw > [20.4, 15.5])
-    np.testing.assert_allclose(state.eigenvalues[:2], [20.0, 15.0], rtol=0.03)
-
-
-def answered(G, rng, *, noise=0.01):
-    """An answer with this mean and noise, all weights 1."""
-    m = G.shape[1]
-    return Answer(G + noise * rng.normal(size=G.shape), plain_weights(m), noise, radius=1.0, offset=0.0)
-
-
-def test_an_answer_that_was_shortened_as_a_whole_is_set_right():
-    state = known(60, [10.0, 8.0, 2.0, 1.0], variance=1e-4)
-    short = answered(0.5 * state.W * state.eigenvalues, np.random.default_rng(7))
-    back = reconciled(state, short, 2)
-    np.testing.assert_allclose(state.W.T @ back.G, np.diag(state.eigenvalues), atol=0.1)
-    assert back.noise == pytest.approx(0.02, rel=0.01)
-    assert max(back.bent) < 1e-5
-
-
-@pytest.mark.parametrize("where", ["diagonal", "off"])
-def test_what_clipping_bent_inside_the_span_does_not_turn_directions(where):
-    """A spare column overtakes a wanted one, or leans to it, where a rough guess was honest."""
-    state = known(60, [10.0, 8.0, 6.0, 1.0], variance=0.01)
-    H = np.diag(state.eigenvalues)
-    if where == "diagonal":
-        H[2, 2] = 9.0
-    else:
-        H[1, 2] = H[2, 1] = 3.0
-    answer = reconciled(state, answered(state.W @ H, np.random.default_rng(7)), 2)
-    assert (answer.bent[0] if where == "diagonal" else answer.bent[1]) > 1e-3
-    after = learn(state, answer, k=2, trust=True)
-    kept = np.linalg.norm(state.W[:, :2].T @ after.W[:, :2]) ** 2
-    assert kept > 1.97
-    naive = learn(state, answered(state.W @ H, np.random.default_rng(7)), k=2, trust=True)
-    assert np.linalg.norm(state.W[:, :2].T @ naive.W[:, :2]) ** 2 < 1.9
-
-
-def test_chance_alone_bends_nothing_much():
-    rng = np.random.default_rng(1)
-    state = known(60, [10.0, 8.0, 6.0, 1.0], variance=1e-4)
-    found = [reconciled(state, answered(state.W * state.eigenvalues, rng), 2).bent for _ in range(200)]
-    noise = (0.01**2 + 1e-4) / 2 / 60
-    assert np.mean(found, axis=0).max() < noise
-
-
-def test_nothing_is_reconciled_with_what_is_not_known():
-    state = nothing_known(basis(20, 3))
-    answer = answered(state.W * [3.0, 2.0, 1.0], np.random.default_rng(0))
-    same = reconciled(state, answer, 2)
-    np.testing.assert_array_equal(same.G, answer.G)
-    assert same.bent == (0.0, 0.0)

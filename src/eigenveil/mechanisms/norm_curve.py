@@ -15,7 +15,7 @@ import numpy as np
 
 from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
-from eigenveil.mechanisms.radius import EDGES, count_noise, first_enough
+from eigenveil.mechanisms.radius import EDGES, count_noise, first_enough, queries_over
 from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy.budget import split_mu
 from eigenveil.privacy.entries import Purpose
@@ -113,7 +113,7 @@ def norm_curve(
     mu_median, mu_counts = split_mu(mu, [MEDIAN_SHARE, 1 - MEDIAN_SHARE])
     n_hat = max(float(n_hat), 1.0)
     sensitivity = math.sqrt(2.0) if veil.relation is Relation.REPLACE else 1.0
-    queries = EDGES.size.bit_length() - 1
+    queries = queries_over(EDGES)
     for_median = veil.gaussian(
         f"{what}: median", mu=mu_median, sensitivity=1.0, draws=queries, releases=queries, purpose=purpose
     )

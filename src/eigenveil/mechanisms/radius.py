@@ -85,7 +85,7 @@ def radius_search(
     if not np.isfinite(target):
         raise InvalidInputError(f"target must be a finite number, got {target!r}.")
     _check(edges)
-    queries = _queries(edges)
+    queries = queries_over(edges)
     grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=queries, releases=queries, purpose=purpose)
     found = first_enough(population.counts_within(centre, edges), target=target, grant=grant)
     return Radius(float(edges[found]), count_noise(mu, edges=edges))
@@ -94,7 +94,7 @@ def radius_search(
 def first_enough(counts: IntArray, *, target: float, grant: Grant) -> int:
     """The first place at which a noisy count reaches `target`, by binary search; one draw of the grant a step."""
     low, high = 0, counts.size - 1
-    for _ in range(counts.size.bit_length() - 1):
+    for _ in range(queries_over(counts)):
         middle = (low + high) // 2
         enough = grant.release(grant.on_grid([counts[middle]]))[0] >= target
         low, high = (low, middle) if enough else (min(middle + 1, high), high)
@@ -109,7 +109,7 @@ def count_noise(mu: float, *, edges: FloatArray = EDGES) -> float:
     >>> count_noise(0.5, edges=EDGES[:16])
     4.0
     """
-    return math.sqrt(_queries(edges)) / mu
+    return math.sqrt(queries_over(edges)) / mu
 
 
 def reachable_quantile(wanted: float, *, n_hat: float, mu: float, edges: FloatArray = EDGES) -> float:
@@ -130,14 +130,14 @@ def reachable_quantile(wanted: float, *, n_hat: float, mu: float, edges: FloatAr
     return min(wanted, max(0.5, 1 - _SAFE * count_noise(mu, edges=edges) / max(n_hat, 1.0)))
 
 
-def _queries(edges: FloatArray) -> int:
+def queries_over(edges: FloatArray | IntArray) -> int:
     """How many counts a search over these edges takes: log2 of their number."""
     return edges.size.bit_length() - 1
 
 
 def _check(edges: FloatArray) -> None:
     """Raise where these edges cannot be searched."""
-    queries = _queries(edges)
+    queries = queries_over(edges)
     right_size = edges.ndim == 1 and queries >= 1 and edges.size == 1 << queries
     if not (right_size and np.all(np.isfinite(edges)) and edges[0] > 0 and np.all(np.diff(edges) > 0)):
         raise InvalidInputError(

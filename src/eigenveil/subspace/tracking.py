@@ -8,8 +8,7 @@ Round(state, D, g):
   1  R <- a radius that holds a share q of the norms ||M A_i W D - M C D||; if damping is on offer (g < 1), for g
           and for 1, and the better of the two is kept
   2  G <- C + the clipped, noised mean of the residuals, with M and D undone
-  3  E <- the mean of W^T G, its transpose, and diag(lambda), weighed by how well each is known; what clipping
-          bent counts as noise
+  3  E <- the mean of W^T G, its transpose, and diag(lambda), weighed by how well each is known
      S <- what of G lies outside the span of W, shrunk towards 0 likewise
   4  V, w <- eigenvectors and eigenvalues of E;  W' <- qr(W V (w - shift) + S V)      # a power step with a shift
      C' <- the best guess of Sigma W'
@@ -18,7 +17,7 @@ Round(state, D, g):
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -98,8 +97,6 @@ class Answer:
     radius: float
     offset: float
     """How far the mean of the units was from the centre, over the radius: near 1 the centre is what is noised."""
-    bent: tuple[float, float] = (0.0, 0.0)
-    """How clipping bent W^T G: variance over lambda_i lambda_j, on the diagonal and off it."""
 
 
 def plain_weights(m: int) -> Weights:
@@ -217,34 +214,11 @@ def learn(state: State, answer: Answer, *, k: int, trust: bool) -> State:
     )
 
 
-def reconciled(state: State, answer: Answer, k: int) -> Answer:
-    """The answer as it compares with what was known, where that was clipped otherwise.
-
-    Clipping shortens an answer as a whole; that is undone for the first k. And it bends what lies inside the span
-    of W: columns with large weights shrink more, and skewed units lean to one another. How far the answer lies
-    from diag(eigenvalues), beyond the noise of both, tells how much: b lambda_i lambda_j in variance, one b for
-    the diagonal and one for all else. That counts as noise of the answer from then on.
-    """
-    H = state.W.T @ answer.G
-    now, before = float(np.trace(H[:k, :k])), float(state.eigenvalues[:k].sum())
-    scale = min(max(before / now, 0.25), 4.0) if now > 0 and before > 0 else 1.0
-    scaled = replace(answer, G=answer.G * scale, noise=answer.noise * scale)
-    mean, fresh, known = _both_sides(state, scaled, H * scale)
-    if not np.all(known > 0):
-        return scaled
-    apart, reach, chance = mean - np.diag(state.eigenvalues), _reach(state), 1 / fresh + 1 / known
-    off = np.triu_indices(len(H), 1)
-    diagonal = _excess(np.diag(apart), np.diag(reach), np.diag(chance))
-    return replace(scaled, bent=(diagonal, _excess(apart[off], reach[off], chance[off])))
-
-
 def _inside(state: State, answer: Answer, H: FloatArray, *, trust: bool) -> tuple[FloatArray, FloatArray]:
     """Step 3 inside the span: H and diag(eigenvalues), weighed by their precisions, and the variance left."""
     mean, fresh, known = _both_sides(state, answer, H)
     if not trust:
         known = np.zeros_like(known)
-    diagonal, off = answer.bent
-    fresh = 1 / (1 / fresh + _reach(state) * np.where(np.eye(len(H), dtype=bool), diagonal, off))
     total = fresh + known
     return (mean * fresh + np.diag(state.eigenvalues) * known) / total, 2 / total.mean(axis=0)
 
@@ -254,33 +228,6 @@ def _both_sides(state: State, answer: Answer, H: FloatArray) -> tuple[FloatArray
     one_side = (answer.weights.columns * answer.weights.inside / max(answer.noise, np.finfo(float).tiny)) ** 2
     fresh, before = one_side[None, :] + one_side[:, None], 1 / state.inside
     return (H * one_side[None, :] + H.T * one_side[:, None]) / fresh, fresh, before[None, :] + before[:, None]
-
-
-def _reach(state: State) -> FloatArray:
-    size = np.maximum(state.eigenvalues, 0.0)
-    return np.outer(size, size)
-
-
-def _excess(apart: FloatArray, reach: FloatArray, chance: FloatArray) -> float:
-    """The b at which `apart` has variance chance + b reach, by weighted least squares; at least 0."""
-    strength = float(np.sum((reach / chance) ** 2))
-    found = float(np.sum(reach * (apart**2 - chance) / chance**2))
-    return max(0.0, found / strength) if strength > 0 else 0.0
-
-
-def from_matrix(matrix: FloatArray, *, noise: float, m: int) -> State:
-    """The state after a release of Sigma itself, with `noise` on the diagonal, and smaller by sqrt(2) off it.
-
-    Noise of variance v lifts an eigenvalue l of a d x d matrix to about l + d v/l; that is undone.
-    """
-    values, vectors = np.linalg.eigh(matrix)
-    W, raw = vectors[:, ::-1][:, :m], values[::-1][:m]
-    floor = float(np.median(values))
-    variance = noise**2 / 2
-    above = raw - floor
-    root = np.sqrt(np.maximum(above**2 - 4 * len(matrix) * variance, 0.0))
-    eigenvalues = np.maximum((above + root) / 2 + floor, 0.0)
-    return State(W, eigenvalues, W * eigenvalues, np.full(m, variance), np.full(m, 2 * variance))
 
 
 def _population(units: PrivateUnits, state: State, weights: Weights) -> tuple[Population, FloatArray]:

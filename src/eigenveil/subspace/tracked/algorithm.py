@@ -36,7 +36,7 @@ from eigenveil.subspace.diagnostics import Followed, Round, TrackedDiagnostics
 from eigenveil.subspace.opening import RunArguments, public_face, refuse_unknown
 from eigenveil.subspace.release import Release, signed
 from eigenveil.subspace.release_warnings import bad_units, clipped_variances, lost_in_noise, too_few_units
-from eigenveil.subspace.tracked.loss import Clip, unconverged
+from eigenveil.subspace.tracked.loss import unconverged
 from eigenveil.subspace.tracked.question import Asking, Purse, Question
 from eigenveil.subspace.tracked.state import State
 from eigenveil.subspace.tracked.tuning import SMALLEST, Tuning
@@ -275,7 +275,7 @@ class Search:
             part = asking.tuning.curve_share
             curve = question.curve(asking, mu * math.sqrt(part), name)
             mu *= math.sqrt(1 - part)
-        clip: Clip = question.clip(asking, curve, mu)
+        clip = question.clip(asking, curve, mu)
         answer, mean = question.ask(asking, clip, mu, name)
         self.rounds.append(
             Round(

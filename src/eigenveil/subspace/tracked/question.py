@@ -136,7 +136,7 @@ class Question:
         A column's noise is divided by its weight D_i, and the radius grows with sum D_i^2 lambda_i: the best D_i^4
         is a_i/lambda_i, a_i what errors along it cost.
         """
-        if not np.all(np.isfinite(state.outside)):
+        if not state.known:
             return cls(state, np.ones(m), 1.0, 1.0)
         a = sensitivity_to_errors(state, k, m, tuning)
         columns = (a / state.eigenvalues[:m]) ** 0.25
@@ -146,7 +146,7 @@ class Question:
     @property
     def distance(self) -> float:
         """The expected squared distance of the centre from the mean; 0 as long as nothing is known."""
-        if not np.all(np.isfinite(self.state.outside)):
+        if not self.state.known:
             return 0.0
         return centre_distance(self.state, self.columns, self.inside)
 

@@ -130,6 +130,11 @@ class State:
         """Number of columns."""
         return len(self.V)
 
+    @property
+    def known(self) -> bool:
+        """Whether anything is known along all directions."""
+        return bool(np.all(np.isfinite(self.outside)))
+
     def forgotten(self) -> State:
         """The same directions, with nothing known along them: for a start that has not converged."""
         return State.unknown(self.V)
