@@ -232,7 +232,7 @@ UNITS = (
     Mutant(
         "a radius search states the noise of a single count",
         "src/eigenveil/mechanisms/radius.py",
-        "return math.sqrt(_queries(edges)) / mu",
+        "return math.sqrt(queries_over(edges)) / mu",
         "return 1 / mu",
         ("tests/mechanisms/test_radius.py",),
     ),
