@@ -35,13 +35,12 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Cell:
-    """A name, how to draw data from a seed, the numbers of components, delta, and the prototype's zeta."""
+    """A name, how to draw data from a seed, the numbers of components, and delta."""
 
     name: str
     draw: Callable[[int], Drawn]
     ks: tuple[int, ...]
     delta: float
-    prototype: tuple[float, ...] = ()
     source: str = ""
     """The data set of real_data.py that it needs."""
 
@@ -141,30 +140,13 @@ def flat(d: int) -> FloatArray:
     return np.concatenate([[10.0, 8.0, 6.0, 5.0, 4.0], np.ones(d - 5)])
 
 
-PROTOTYPE = {
-    "spiked sigma=.025 n=2,000": (5.3e-5,),
-    "spiked sigma=.025 n=10,000": (1.7e-5,),
-    "spiked sigma=.001 n=10,000": (3.0e-8,),
-    "spiked sigma=1 n=10,000": (2.3e-2,),
-    "decay d=100 n=20,000": (0.0195, 0.0226),
-    "decay d=200 n=50,000": (0.0157, 0.0171),
-    "flat d=100 n=20,000": (0.0357, 0.0458),
-    "flat d=500 n=50,000": (0.0558, 0.0791),
-    "flat d=2000 n=50,000": (0.169,),
-    "people 10 rows": (0.0199, 0.0293),
-    "people 100 rows": (0.0073, 0.0086),
-    "digits": (0.129, 0.215),
-    "mnist": (0.197, 0.328),
-}
-
-
 def arena() -> list[Cell]:
     """The public cells of the arena."""
     cells = []
 
     def add(name: str, draw: Callable[[int], Drawn], ks: tuple[int, ...], delta: float = 1e-6) -> None:
         source = name if name in real_data.SOURCES else ""
-        cells.append(Cell(name, draw, ks, delta, PROTOTYPE.get(name, ()), source))
+        cells.append(Cell(name, draw, ks, delta, source))
 
     for sigma in (0.001, 0.025, 1.0):
         for n in (2_000, 10_000, 50_000):

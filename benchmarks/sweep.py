@@ -69,14 +69,14 @@ NAMES = (
     "turning_block",
     "near",
     "most_wide",
-    "most_narrow",
+    "cheap_noise",
     "least_kept",
     "least_gap",
 )
 CHANGES: dict[str, dict[str, Any]] = {
     "no Sigma: a random start": {"tuning": {"widest_sigma": 0}},
     "no wide rounds": {"tuning": {"most_wide": 0}},
-    "no narrow rounds": {"tuning": {"most_narrow": 0}},
+    "no narrow rounds": {"tuning": {"near": math.inf}},
     "no damping": {"tuning": {"inside": 1.0}},
     "clipping is taken to turn nothing": {"tuning": {"turning_sigma": 0.0, "turning_block": 0.0}},
     "5 spare directions, not 10": {"oversampling": 5},

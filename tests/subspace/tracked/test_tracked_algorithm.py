@@ -223,7 +223,7 @@ def test_a_seed_repeats_and_says_so():
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 @pytest.mark.parametrize(("n", "skewed"), [(60, False), (3000, False), (20_000, True)])
-@pytest.mark.parametrize("tuning", [Tuning(), Tuning(widest_sigma=4), Tuning(near=0.0, most_narrow=2)])
+@pytest.mark.parametrize("tuning", [Tuning(), Tuning(widest_sigma=4), Tuning(near=0.0)])
 def test_every_release_of_a_run_keeps_its_sensitivity(relation, n, skewed, tuning):
     """The whole run on two neighbours, the second answered with the first one's outputs."""
     rng = np.random.default_rng(n)

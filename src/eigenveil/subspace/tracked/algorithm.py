@@ -6,9 +6,9 @@ TrackedPCA({A_i}, k, mu):
   2  state <- Sigma itself, with 20 % of the rest, clipped at its best radius
        (beyond 1024 columns: four rounds from a random start)
   3  repeat: buy the curve of norms of a last round (the first k directions, damped inside)
-       if the centre is still far from the units' mean: ask it with 3 % of what is left
+       if the centre is still far from the units' mean, and comes nearer: ask it with 3 % of what is left
        else if more is expected to be lost by what has not converged than by that round's noise and clip:
-         ask about k + 10 directions, undamped, with 10 % of what is left
+         ask about up to 10 more directions, undamped, with 20 % of what is left (at most twice)
        else: ask it with all that is left, and stop
      After each answer: weigh it with what was known, entry by entry; the eigenvectors of the combined estimate
   4  the first k directions; variances along them and in all, from a release of their own   # 2 %, or declared
@@ -25,6 +25,7 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from eigenveil._checks import whole
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.norm_curve import NormCurve
@@ -59,6 +60,7 @@ class TrackedOptions(Options):
 
     def __post_init__(self) -> None:
         Declared(n=self.n)  # which checks it
+        whole("oversampling", self.oversampling, least=0)
 
     def checked_spectrum(self, k: int, d: int) -> FloatArray | None:
         """Declared eigenvalues, if there are any and they can be such."""
@@ -110,7 +112,7 @@ def tracked_pca(
         Eigenvalues of Sigma, largest first, if they are public anyway; declared in the ledger. The first
         k are then `eigenvalues`, and no variances along the directions are bought.
     oversampling : int
-        How many directions more than k are followed while directions have not converged.
+        How many directions more than k are followed while directions have not converged; at most 2 k.
     tuning : Tuning
         The constants of the method, for experiments.
     **arguments
@@ -223,7 +225,7 @@ class Search:
     def directions(self) -> State:
         """The state after all questions."""
         asking, k, d = self.asking, self.asking.k, self.asking.units.d
-        followed = min(k + self.oversampling, max(k, d // 2))
+        followed = min(k + min(self.oversampling, 2 * k), max(k, d // 2))
         if d > asking.tuning.widest_sigma:
             return self.refined(self.from_random_start(followed))
         sigma, curve, clip = asking.sigma(asking.tuning.sigma_share if k < d else 1.0)
@@ -246,16 +248,15 @@ class Search:
         """Step 3."""
         asking, k, tuning = self.asking, self.asking.k, self.asking.tuning
         damping = tuning.inside if asking.units.d <= tuning.widest_damping else 1.0
-        wide = narrow = 0
+        wide, before = 0, math.inf
         while True:
             last = Question.about(state, k, k, damping, tuning)
             curve = last.curve(asking, asking.purse.spend(tuning.curve_share), self.name("next"))
-            if not wide + narrow:
-                self.count_noise = curve.count_noise
+            self.count_noise = curve.count_noise
             clip = last.clip(asking, curve, asking.purse.would_buy(1.0))
             open_ = unconverged(state, k, tuning)
-            if narrow < tuning.most_narrow and last.distance > tuning.near * clip.radius**2:
-                narrow += 1
+            if tuning.near * clip.radius**2 < last.distance < before / 2:
+                before = last.distance
                 state = self.bought(last, tuning.narrow_share, "narrow", curve)
             elif wide < tuning.most_wide and open_ > clip.loss:
                 wide += 1
@@ -272,9 +273,8 @@ class Search:
         before = asking.purse.left
         mu = asking.purse.spend(share)
         if curve is None:
-            part = asking.tuning.curve_share
-            curve = question.curve(asking, mu * math.sqrt(part), name)
-            mu *= math.sqrt(1 - part)
+            for_curve, mu = split_mu(mu, [asking.tuning.curve_share, 1 - asking.tuning.curve_share])
+            curve = question.curve(asking, for_curve, name)
         clip = question.clip(asking, curve, mu)
         answer, mean = question.ask(asking, clip, mu, name)
         self.rounds.append(

@@ -70,7 +70,15 @@ class Clip:
 
 
 def best_clip(
-    curve: NormCurve, *, noise: float, weight: float, entries: int, turning: float, distance: float, tuning: Tuning
+    curve: NormCurve,
+    *,
+    noise: float,
+    weight: float,
+    entries: int,
+    turning: float,
+    tuning: Tuning,
+    distance: float = 0.0,
+    cheap: float = 0.0,
 ) -> Clip:
     """Weigh noise, which grows with the radius, against what clipping turns, which falls with it.
 
@@ -89,6 +97,9 @@ def best_clip(
     distance : float
         Expected squared distance of the centre from the mean: as far as the centre is off, the excess of all
         units points one way.
+    cheap : float
+        Up to this radius noise does not matter: no unit that is seen is clipped below it. A direction in which few
+        units lie far out would lose its variance, and its place in the order, to a closer clip.
     """
     radii = np.maximum(curve.edges, SMALLEST)
     aligned = turning**2 + np.minimum(1.0, distance / radii**2)
@@ -98,4 +109,6 @@ def best_clip(
     if not allowed.any():  # few units: noise in the counts hides the curve
         allowed = curve.edges >= curve.median
     best = int(np.argmin(np.where(allowed, losses, math.inf)))
+    seen = int(np.count_nonzero(curve.beyond))  # the first edge that no unit is seen beyond
+    best = max(best, min(seen, int(np.count_nonzero(curve.edges <= cheap)) - 1))
     return Clip(float(curve.edges[best]), 1 - float(curve.beyond[best]), float(losses[best]))

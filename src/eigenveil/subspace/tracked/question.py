@@ -7,6 +7,7 @@ units' own M A_i W D, so D and g put it where it costs least. Sigma itself is th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,9 +18,9 @@ from eigenveil.kernels import to_single
 from eigenveil.mechanisms import Given, NoisyMean, clipped_mean
 from eigenveil.mechanisms.clipped_mean import mean_noise
 from eigenveil.mechanisms.norm_curve import NormCurve, norm_curve
-from eigenveil.privacy import Purpose
+from eigenveil.privacy import Purpose, split_mu
 from eigenveil.subspace.tracked.loss import Clip, best_clip, centre_distance, sensitivity_to_errors
-from eigenveil.subspace.tracked.state import Answer, Sigma, State
+from eigenveil.subspace.tracked.state import Answer, Sigma, State, noise_edge
 from eigenveil.subspace.tracked.tuning import Tuning
 from eigenveil.units import PrivateUnits
 
@@ -35,11 +36,11 @@ class Purse:
         """Take a share of what is left; returns the mu that it buys."""
         spent = self.left * share
         self.left -= spent
-        return self.mu * float(np.sqrt(spent))
+        return self.mu * math.sqrt(spent)
 
     def would_buy(self, share: float) -> float:
         """The mu that a share of what is left would buy."""
-        return self.mu * float(np.sqrt(self.left * share))
+        return self.mu * math.sqrt(self.left * share)
 
 
 @dataclass(eq=False)
@@ -92,17 +93,18 @@ class Asking:
         population = self.units.matrices()
         centre = np.zeros(population.shape)
         mu = self.purse.spend(share)
-        for_curve, for_sum = mu * np.sqrt(self.tuning.curve_share), mu * np.sqrt(1 - self.tuning.curve_share)
+        for_curve, for_sum = split_mu(mu, [self.tuning.curve_share, 1 - self.tuning.curve_share])
         curve = self.curve(population, centre, for_curve, "Sigma")
-        entries = self.k * (self.units.d - self.k)
+        d, noise = self.units.d, self.noise(for_sum) / math.sqrt(2)
+        entries = self.k * (d - self.k)
         clip = best_clip(
             curve,
-            noise=self.noise(for_sum) / np.sqrt(2),
+            noise=noise,
             weight=max(entries, 1),
             entries=entries,
             turning=self.tuning.turning_sigma,
-            distance=0.0,
             tuning=self.tuning,
+            cheap=self.tuning.cheap_noise * (curve.median / d) / noise_edge(d, noise),
         )
         mean = self.mean(population, centre, clip, for_sum, "Sigma")
         return Sigma(mean.value, mean.noise**2 / 2), curve, clip

@@ -35,7 +35,7 @@ class Sigma:
     @property
     def edge(self) -> float:
         """The largest eigenvalue of a matrix of such noise."""
-        return 2 * math.sqrt(len(self.matrix) * self.variance)
+        return noise_edge(len(self.matrix), math.sqrt(self.variance))
 
     def outside(self, W: FloatArray) -> FloatArray:
         """The part outside the span of W, its noise removed: P Sigma P with eigenvalues drawn to their mean.
@@ -215,6 +215,11 @@ class State:
             outside=turn.T @ before[0] + (turn.T @ moved) * left,
             inside=turn.T @ before[1],
         )
+
+
+def noise_edge(d: int, noise: float) -> float:
+    """The largest eigenvalue of a symmetric matrix of noise: entries off its diagonal have this deviation."""
+    return 2 * math.sqrt(d) * noise
 
 
 def _gain(known: FloatArray, new: FloatArray) -> FloatArray:

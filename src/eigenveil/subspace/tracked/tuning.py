@@ -27,8 +27,10 @@ class Tuning:
     near : float
         The centre is near enough when the square of its expected distance from the mean is at most this share of
         the squared radius.
-    most_wide, most_narrow : int
-        The most rounds of each kind.
+    most_wide : int
+        The most wide rounds.
+    cheap_noise : float
+        Sigma is clipped no closer than where the noise's largest eigenvalue is this share of the mean eigenvalue.
     least_kept : float
         The smallest share of the units that a clip leaves whole.
     least_gap : float
@@ -40,15 +42,15 @@ class Tuning:
     """
 
     sigma_share: float = 0.2
-    wide_share: float = 0.1
+    wide_share: float = 0.2
     narrow_share: float = 0.03
     curve_share: float = 0.06
     inside: float = 0.3
     turning_sigma: float = 0.02
     turning_block: float = 0.05
     near: float = 0.1
-    most_wide: int = 4
-    most_narrow: int = 8
+    most_wide: int = 2
+    cheap_noise: float = 0.2
     least_kept: float = 0.2
     least_gap: float = 0.02
     pilot_shares: tuple[float, ...] = (0.0075, 0.0225, 0.07, 0.22)
