@@ -158,7 +158,7 @@ def _compare(rows, neighbour, *, quiet, touched, ids=(None, None)):
         for index, (a, b) in enumerate(zip(first.watched.seen, second.watched.seen, strict=True))
         if any(not np.array_equal(x, y) for x, y in zip(a.steps, b.steps, strict=True))
     ]
-    batches = np.cumsum([seen.releases == 1 and seen.sensitivity == 1.0 for seen in first.watched.seen]) - 1
+    batches = np.cumsum([seen.releases == 1 and seen.steps[0].size == 1 for seen in first.watched.seen]) - 1
     assert {int(batches[index]) for index in moved} <= {touched}
 
 
@@ -351,7 +351,7 @@ def test_a_batch_charged_but_not_released_is_dropped(rows, tmp_path, monkeypatch
     def crash(*_args, **_options):
         raise Crash
 
-    monkeypatch.setattr("eigenveil.subspace.tracked_stream.ask", crash)
+    monkeypatch.setattr("eigenveil.subspace.tracked_stream.Question.bought", crash)
     with pytest.raises(Crash):
         feed(stream, rows, 50, ids=ids, start=B + 20)
     assert stream.batches == 2
@@ -416,7 +416,7 @@ def test_damaged_or_missing_checkpoints(rows, tmp_path):
     stream.add(rows[:400])
     stream.save(tmp_path / "s")
     text = (tmp_path / "s").read_text()
-    for damage in (text[:100], "[]", "{}", text.replace('"schema": 1', '"schema": 9'), text.replace('"W"', '"V"')):
+    for damage in (text[:100], "[]", "{}", text.replace('"schema": 3', '"schema": 9'), text.replace('"V"', '"W"')):
         (tmp_path / "s").write_text(damage)
         with pytest.raises(InvalidInputError):
             TrackedStream.load(tmp_path / "s")
@@ -525,6 +525,23 @@ def test_a_slow_rotation_is_followed():
         stream.add(rng.normal(size=(size, d)) + 3 * rng.normal(size=(size, 1)) * v)
         lost.append(1 - (stream.release().components[0] @ v) ** 2)
     assert max(lost[-40:]) < 0.03  # it has turned by more than 90 degrees in the meantime
+
+
+@pytest.mark.parametrize("spare", [1.0, 0.001])
+def test_a_jump_is_noticed_and_all_begins_anew(spare):
+    """The old directions hold little of the new variance: three batches about all directions, then it is found."""
+    rng = np.random.default_rng(0)
+    d, size = 12, 1000
+    scales = np.sqrt([9.0, 4.0] + [spare] * (d - 2))
+    stream = TrackedStream(2, epsilon=2.0, delta=1e-4, batch_size=size, random_state=0)
+    for _ in range(10):
+        stream.add(rng.normal(size=(size, d)) * scales)
+    assert stream._progress.rounds == 10
+    before = np.linalg.norm(stream.release().components[:, :2])
+    for _ in range(6):
+        stream.add(rng.normal(size=(size, d)) * scales[::-1])
+    assert stream._progress.rounds == 6
+    assert min(before, np.linalg.norm(stream.release().components[:, -2:])) > 0.98 * np.sqrt(2)
 
 
 def test_options_are_checked():

@@ -1,13 +1,14 @@
-"""Tracked block iteration on a stream: each unit is used once, components can be read after every batch, for ever.
+"""Tracked PCA on a stream: each unit is used once, components can be read after every batch, for ever.
 
 TrackedStream(arrivals, k, mu, B):
   0  every arrival takes a slot; bad rows, and rows of an id that has been there, leave theirs empty
   1  a batch closes after exactly B slots; it is charged mu, the whole budget, in parallel with all other batches
   2  n_hat <- noisy count of slots that are not empty                              # 1 % of mu^2
-  3  one round of `tracking` with the rest:
-       the first few: all weights 1, what was known before does not count
-       later: best weights; what was known before counts, with its variance enlarged by memory/(memory - 1), and to
-       what this and the last few answers show: how much more than noise they put outside the span of W (drift)
+  3  one question of tracked PCA with the rest:
+       the first three: about all directions that are followed; what was known before does not count
+       later: about the first k, damped inside; what was known before counts, with its variance enlarged by
+       memory/(memory - 1), and to what this and the last few answers show: how much more than noise they put
+       outside the span of V (drift). If the first k hold less than half of their variance, it begins anew (a jump)
   4  the batch is forgotten; the first k directions are a release
 """
 
@@ -22,7 +23,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from eigenveil._typing import BoolArray
+from eigenveil._typing import BoolArray, FloatArray
 from eigenveil.engines import Engine, LocalEngine
 from eigenveil.engines.plans import StreamBatches
 from eigenveil.errors import InvalidInputError
@@ -41,26 +42,19 @@ from eigenveil.subspace.release import Release, signed
 from eigenveil.subspace.release_warnings import FEW, Code, ReleaseWarning, bad_rows, show, small_batches
 from eigenveil.subspace.stream_batch import USE_CHECKPOINTS, OpenBatch, Seen
 from eigenveil.subspace.stream_files import Checkpoint, pack, pack_hashes, unpack, unpack_hashes
-from eigenveil.subspace.tracking import (
-    RADIUS_SHARE,
-    Answer,
-    State,
-    ask,
-    best_weights,
-    learn,
-    nothing_known,
-    plain_weights,
-)
+from eigenveil.subspace.tracked.question import Asking, Purse, Question
+from eigenveil.subspace.tracked.state import Answer, State
+from eigenveil.subspace.tracked.tuning import Tuning
 from eigenveil.units import Units
 
-PILOT_ROUNDS = 4
+PILOT_ROUNDS = 3
 MEMORY = 50.0
 DRIFT_WEIGHT = 0.2
 """Weight of the last answer in the running mean of what drift the answers show."""
 DRIFT_KEPT = 4.0
 """No more than this of the running mean is carried on: a jump is taken in at once and need not be remembered."""
-QUANTILE = 0.5
-_SCHEMA = 2
+TUNING = Tuning()
+_SCHEMA = 3
 _ONE_SLOT = {
     "rows": "each row is a unit and takes one slot",
     "people": "only the first row of a person takes a slot that is not empty",
@@ -280,7 +274,7 @@ class TrackedStream(Uncopied):
         k = self._options["k"]
         return Release(
             algorithm="tracked stream",
-            components=signed(np.ascontiguousarray(state.W[:, :k].T)),
+            components=signed(np.ascontiguousarray(state.V[:, :k].T)),
             eigenvalues=state.eigenvalues[:k],
             ledger=self.ledger,
             diagnostics=StreamDiagnostics(
@@ -445,29 +439,35 @@ class TrackedStream(Uncopied):
 
     def _round(self, units: Units, slots: int) -> Progress:
         """Steps 2 and 3, on the units of one batch and with all of its budget."""
-        k, m, before = self._options["k"], self._followed(), self._progress
+        k, before = self._options["k"], self._progress
         mu_count, mu = split_mu(self.budget.mu, [COUNT_SHARE, 1 - COUNT_SHARE])
         # 2
         counted = noisy_count(units.vectors(), mu=mu_count, veil=units.veil, what="batch: slots not empty")
         n_hat = min(max(counted.value, 1.0), float(slots))
         if self._options["units"] == "rows":
             self._warn(bad_rows(slots, counted))
-        state = before.state or nothing_known(units.random_start(m))
+        state = before.state or State.unknown(units.random_start(self._followed()))
         if n_hat < min(slots / 10, 3 * _count_noise(mu)):
             return dataclasses.replace(before, state=state, last={**before.last, "n_hat": n_hat})
         # 3
+        asking = Asking(units, k, n_hat, Purse(mu), TUNING)
         pilot = before.rounds < PILOT_ROUNDS
-        known = state if pilot else _faded(state, self._growth())
-        weights = plain_weights(m) if pilot else best_weights(known, k)
-        answer = ask(units, known, weights, n_hat=n_hat, mu=mu, quantile=QUANTILE, what="batch")
-        last = {"n_hat": n_hat, "radius": answer.radius, "noise": answer.noise, "offset": answer.offset}
-        drift = 0.0
+        asked = (
+            Question.wide(state.forgotten(), k, TUNING)
+            if pilot
+            else Question.narrow(_faded(state, self._growth()), k, TUNING)
+        )
+        bought = asked.bought(asking, mu, "batch")
+        mean, answer, drift = bought.mean, bought.answer, 0.0
+        last = {"n_hat": n_hat, "radius": mean.radius, "noise": mean.noise, "offset": mean.offset}
+        known = asked.state
         if not pilot:
-            answer = _with_sampling(answer, known, k=k, n_hat=n_hat)
+            answer = _with_sampling(answer, known, asked.columns, k=k, n_hat=n_hat, radius=mean.radius)
             drift = (1 - DRIFT_WEIGHT) * min(before.drift, DRIFT_KEPT)
             drift += DRIFT_WEIGHT * _surprise(answer, known, k=k)
             known = _loosened(known, answer, drift)
-        return Progress(learn(known, answer, k=k, trust=not pilot), before.rounds + 1, drift, last)
+        rounds = 0 if not pilot and _lost(answer, known, k=k) else before.rounds
+        return Progress(known.learned(answer), rounds + 1, drift, last)
 
     def _growth(self) -> float:
         span: float = self._options["memory"]
@@ -575,36 +575,51 @@ class TrackedStream(Uncopied):
             self._seen.key = key
 
 
-def _with_sampling(answer: Answer, state: State, *, k: int, n_hat: float) -> Answer:
+def _with_sampling(
+    answer: Answer, state: State, columns: FloatArray, *, k: int, n_hat: float, radius: float
+) -> Answer:
     """The answer with the chance of which units came added to its noise: at most R^2/n_hat over all entries.
 
     Of that, wanted columns get the share that released eigenvalues suggest.
     """
-    size = np.maximum(state.eigenvalues, 0.0) * answer.weights.columns**2
-    share = float(np.mean(size[:k]) / size.sum()) if size.sum() > 0 else 1 / len(size)
-    chance = answer.radius * math.sqrt(share / (n_hat * len(state.W)))
-    return dataclasses.replace(answer, noise=math.hypot(answer.noise, chance))
+    size = state.eigenvalues[: columns.size] * columns**2
+    share = float(np.mean(size[:k]) / size.sum())
+    chance = radius**2 * share / (n_hat * state.d)
+    return dataclasses.replace(answer, variance=answer.variance + chance / columns**2)
 
 
 def _surprise(answer: Answer, state: State, *, k: int) -> float:
-    """How much more than noise lies outside the span of W, over the noise's variance: mean of wanted columns."""
-    W, G, (d, m) = state.W, answer.G, state.W.shape
-    if d == m:
+    """How much more than noise lies outside the span of V, over the noise's variance: mean of wanted columns."""
+    d, M = state.V.shape
+    if d == M:
         return 0.0
-    outside = np.sum((G - W @ (W.T @ G)) ** 2, axis=0) / (d - m)
-    return float(np.mean((outside * (answer.weights.columns / answer.noise) ** 2)[:k])) - 1
+    outside = answer.product - state.V @ (state.V.T @ answer.product)
+    energy = np.sum(outside**2, axis=0) / (d - M)
+    return float(np.mean((energy / answer.variance)[:k])) - 1
+
+
+def _lost(answer: Answer, state: State, *, k: int) -> bool:
+    """Whether the wanted directions hold, beyond noise, less than half of the variance that was known: a jump."""
+    found = float(np.sum(state.V[:, :k] * answer.product[:, :k]))
+    noise = math.sqrt(float(np.sum(answer.variance[:k]))) / answer.inside
+    return found + 3 * noise < float(state.eigenvalues[:k].sum()) / 2
 
 
 def _loosened(known: State, answer: Answer, drift: float) -> State:
     """What is known, with no less variance than the drift, in units of the answer's noise, tells."""
-    least = max(drift, 0.0) * (answer.noise / answer.weights.columns) ** 2
-    inside = np.maximum(known.inside, least / answer.weights.inside**2)
-    return dataclasses.replace(known, variance=np.maximum(known.variance, least), inside=inside)
+    m = answer.variance.size
+    least = np.zeros(known.eigenvalues.size)
+    least[:m] = max(drift, 0.0) * answer.variance
+    return dataclasses.replace(
+        known,
+        outside=np.maximum(known.outside, least),
+        inside=np.maximum(known.inside, least / answer.inside**2),
+    )
 
 
 def _faded(state: State, growth: float) -> State:
     """What is known, as of one batch ago."""
-    return dataclasses.replace(state, variance=state.variance * growth, inside=state.inside * growth)
+    return dataclasses.replace(state, outside=state.outside * growth, inside=state.inside * growth)
 
 
 def default_batch_size(d: int, m: int, *, mu: float) -> int:
@@ -620,7 +635,7 @@ def default_batch_size(d: int, m: int, *, mu: float) -> int:
 
 def _count_noise(mu: float) -> float:
     """Noise of the counts in a round's radius search."""
-    return count_noise(mu * math.sqrt(RADIUS_SHARE))
+    return count_noise(mu * math.sqrt(TUNING.curve_share))
 
 
 def _check_options(
@@ -641,12 +656,13 @@ def _check_options(
         raise InvalidInputError("ids_never_return is about people; this stream was made with units='rows'.")
 
 
+_ARRAYS = ("V", "eigenvalues", "outside", "inside")
+
+
 def _pack_state(state: State) -> dict[str, Any]:
-    values = {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}
-    return {name: pack(np.asarray(value, dtype=np.float64)) for name, value in values.items()}
+    """The state as plain numbers; a stream never asks for Sigma itself."""
+    return {"rest": state.rest, **{name: pack(getattr(state, name)) for name in _ARRAYS}}
 
 
 def _unpack_state(plain: dict[str, Any]) -> State:
-    arrays = {name: unpack(value) for name, value in plain.items()}
-    values: dict[str, Any] = {name: array if array.ndim else float(array) for name, array in arrays.items()}
-    return State(**values)
+    return State(rest=float(plain["rest"]), **{name: unpack(plain[name]) for name in _ARRAYS})

@@ -88,3 +88,28 @@ def test_an_outside_that_is_a_multiple_of_the_identity_makes_a_power_step_with_a
     after = state.learned(Answer(S @ V, np.full(2, 1e-12), 1.0))
     span = np.linalg.qr(np.concatenate([V, S @ V], axis=1))[0]
     np.testing.assert_allclose(span @ (span.T @ after.V), after.V, atol=1e-9)
+
+
+def test_a_question_about_the_wanted_directions_leaves_what_lies_outside_as_it_was():
+    """Once the outside was taken to be half of the smallest *wanted* eigenvalue: too steep a step for all else."""
+    S = np.diag([10.0, 8.0] + [1.0] * 28)
+    V = np.linalg.qr(np.eye(30)[:, :5] + 0.05 * np.random.default_rng(0).normal(size=(30, 5)))[0]
+    state = State.unknown(V).learned(Answer(S @ V, np.full(5, 1e-12), 1.0))
+    assert state.rest == pytest.approx(1.0, rel=0.05)
+    after = state.learned(Answer(S @ state.V[:, :2], np.full(2, 1e-20), 0.3))
+    assert after.rest == state.rest
+    lost = [2 - np.linalg.norm(one.V[:2, :2]) ** 2 for one in (state, after)]
+    assert lost[1] < 1e-3 * lost[0]
+
+
+@pytest.mark.parametrize("d", [5, 6])
+def test_without_sigma_all_columns_may_be_followed(d):
+    """Then nothing, or less than m directions, lies outside. (The last one followed need not converge.)"""
+    S = symmetric(d)
+    state = State.unknown(orthonormal(d, 5, seed=3)).learned(
+        Answer(S @ orthonormal(d, 5, seed=3), np.full(5, 1e-12), 1.0)
+    )
+    for _ in range(30):
+        state = state.forgotten().learned(Answer(S @ state.V, np.full(5, 1e-12), 1.0))
+    np.testing.assert_allclose(state.V.T @ state.V, np.eye(5), atol=1e-9)
+    np.testing.assert_allclose(state.eigenvalues[:4], np.linalg.eigvalsh(S)[::-1][:4], rtol=1e-6)

@@ -112,7 +112,8 @@ def tracked_pca(
         Eigenvalues of Sigma, largest first, if they are public anyway; declared in the ledger. The first
         k are then `eigenvalues`, and no variances along the directions are bought.
     oversampling : int
-        How many directions more than k are followed while directions have not converged; at most 2 k.
+        How many directions more than k are followed while directions have not converged; at most 2 k,
+        unless the start is random.
     tuning : Tuning
         The constants of the method, for experiments.
     **arguments
@@ -225,12 +226,12 @@ class Search:
     def directions(self) -> State:
         """The state after all questions."""
         asking, k, d = self.asking, self.asking.k, self.asking.units.d
-        followed = min(k + min(self.oversampling, 2 * k), max(k, d // 2))
+        most = max(k, d // 2)
         if d > asking.tuning.widest_sigma:
-            return self.refined(self.from_random_start(followed))
+            return self.refined(self.from_random_start(min(k + self.oversampling, most)))
         sigma, curve, clip = asking.sigma(asking.tuning.sigma_share if k < d else 1.0)
         self.sigma_kept, self.count_noise = clip.kept, curve.count_noise
-        state = State.of_sigma(sigma, followed)
+        state = State.of_sigma(sigma, min(k + min(self.oversampling, 2 * k), most))
         return self.refined(state) if k < d else state
 
     def from_random_start(self, followed: int) -> State:
@@ -239,57 +240,50 @@ class Search:
         state = State.unknown(asking.units.random_start(followed))
         spent = 0.0
         for share in asking.tuning.pilot_shares:
-            question = Question.about(state.forgotten(), asking.k, followed, 1.0, asking.tuning)
-            state = self.bought(question, share / (1 - spent), "pilot")
+            question = Question.wide(state.forgotten(), asking.k, asking.tuning)
+            state = self.after(question, share / (1 - spent), "pilot")
             spent += share
         return state
 
     def refined(self, state: State) -> State:
         """Step 3."""
         asking, k, tuning = self.asking, self.asking.k, self.asking.tuning
-        damping = tuning.inside if asking.units.d <= tuning.widest_damping else 1.0
         wide, before = 0, math.inf
         while True:
-            last = Question.about(state, k, k, damping, tuning)
+            last = Question.narrow(state, k, tuning)
             curve = last.curve(asking, asking.purse.spend(tuning.curve_share), self.name("next"))
             self.count_noise = curve.count_noise
             clip = last.clip(asking, curve, asking.purse.would_buy(1.0))
             open_ = unconverged(state, k, tuning)
             if tuning.near * clip.radius**2 < last.distance < before / 2:
                 before = last.distance
-                state = self.bought(last, tuning.narrow_share, "narrow", curve)
+                state = self.after(last, tuning.narrow_share, "narrow", curve)
             elif wide < tuning.most_wide and open_ > clip.loss:
                 wide += 1
-                followed = state.eigenvalues.size
-                state = self.bought(Question.about(state, k, followed, 1.0, tuning), tuning.wide_share, "wide")
+                state = self.after(Question.wide(state, k, tuning), tuning.wide_share, "wide")
             else:
                 energy = max(float(state.eigenvalues[:k].sum()), SMALLEST)
                 self.expected_zeta = math.sqrt(min(1.0, (clip.loss + open_) / energy))
-                return self.bought(last, 1.0, "last", curve)
+                return self.after(last, 1.0, "last", curve)
 
-    def bought(self, question: Question, share: float, kind: str, curve: NormCurve | None = None) -> State:
+    def after(self, question: Question, share: float, kind: str, curve: NormCurve | None = None) -> State:
         """The state after a question that costs a share of what is left, its curve included if it has none."""
-        asking, name = self.asking, self.name(kind)
+        asking = self.asking
         before = asking.purse.left
-        mu = asking.purse.spend(share)
-        if curve is None:
-            for_curve, mu = split_mu(mu, [asking.tuning.curve_share, 1 - asking.tuning.curve_share])
-            curve = question.curve(asking, for_curve, name)
-        clip = question.clip(asking, curve, mu)
-        answer, mean = question.ask(asking, clip, mu, name)
+        bought = question.bought(asking, asking.purse.spend(share), self.name(kind), curve)
         self.rounds.append(
             Round(
                 kind=kind,
                 share=before - asking.purse.left,
-                radius=mean.radius,
-                kept=clip.kept,
-                noise=mean.noise,
-                offset=mean.offset,
+                radius=bought.mean.radius,
+                kept=bought.clip.kept,
+                noise=bought.mean.noise,
+                offset=bought.mean.offset,
                 inside=question.inside,
                 columns=tuple(float(weight) for weight in question.columns),
             )
         )
-        return question.state.learned(answer)
+        return question.state.learned(bought.answer)
 
     def name(self, kind: str) -> str:
         """What the ledger calls the next round."""

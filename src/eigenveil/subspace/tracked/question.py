@@ -138,12 +138,22 @@ class Question:
         A column's noise is divided by its weight D_i, and the radius grows with sum D_i^2 lambda_i: the best D_i^4
         is a_i/lambda_i, a_i what errors along it cost.
         """
-        if not state.known:
+        if not state.known or m == state.d:
             return cls(state, np.ones(m), 1.0, 1.0)
         a = sensitivity_to_errors(state, k, m, tuning)
         columns = (a / state.eigenvalues[:m]) ** 0.25
         columns /= columns.max()
         return cls(state, columns, inside, float(np.sum(a[:k] / columns[:k] ** 2)))
+
+    @classmethod
+    def wide(cls, state: State, k: int, tuning: Tuning) -> Question:
+        """About all directions that are followed, undamped: for as long as they have not converged."""
+        return cls.about(state, k, state.eigenvalues.size, 1.0, tuning)
+
+    @classmethod
+    def narrow(cls, state: State, k: int, tuning: Tuning) -> Question:
+        """About the wanted directions, damped inside: noise outside their span is all that counts."""
+        return cls.about(state, k, k, tuning.inside if state.d <= tuning.widest_damping else 1.0, tuning)
 
     @property
     def distance(self) -> float:
@@ -185,15 +195,29 @@ class Question:
             tuning=asking.tuning,
         )
 
-    def ask(self, asking: Asking, clip: Clip, mu: float, what: str) -> tuple[Answer, NoisyMean]:
-        """Buy the answer, and undo D and M.
+    def bought(self, asking: Asking, mu: float, what: str, curve: NormCurve | None = None) -> Bought:
+        """Buy the answer for mu, the curve included if none is given, and undo D and M.
 
         Formal guarantees
         -----------------
-        Both relations: one clipped sum of tensors that depend on the unit and on public numbers, with the
-        sensitivity proven in `noisy_clipped_sum`. Undoing D and M is post-processing.
+        Both relations: at most one curve of norms, and one clipped sum of tensors that depend on the unit and on
+        public numbers, with the sensitivities proven in `norm_curve` and `noisy_clipped_sum`. Undoing D and M is
+        post-processing.
         """
+        if curve is None:
+            for_curve, mu = split_mu(mu, [asking.tuning.curve_share, 1 - asking.tuning.curve_share])
+            curve = self.curve(asking, for_curve, what)
+        clip = self.clip(asking, curve, mu)
         mean = asking.mean(self.population(asking.units), self.centre, clip, mu, what)
         along = self.directions.T @ mean.value
         product = (mean.value + (1 / self.inside - 1) * (self.directions @ along)) / self.columns
-        return Answer(product, (mean.noise / self.columns) ** 2, self.inside), mean
+        return Bought(Answer(product, (mean.noise / self.columns) ** 2, self.inside), mean, clip)
+
+
+@dataclass(frozen=True, eq=False)
+class Bought:
+    """An answer, the release that it was made of, and how that was clipped."""
+
+    answer: Answer
+    mean: NoisyMean
+    clip: Clip

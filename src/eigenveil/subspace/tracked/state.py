@@ -184,7 +184,8 @@ class State:
     ) -> State:
         """`learned` where nothing is known outside: eigenvectors within the span of V and B.
 
-        What has not converged is measured: how much more than noise the answer has outside the span.
+        Outside the eigenvalues are taken to be the smallest that was found by a question about all of V. What has
+        not converged is measured: how much more than noise the answer has outside the span.
         """
         d, M = self.V.shape
         m = len(A)
@@ -193,8 +194,9 @@ class State:
         E[m:, :m] = self.V[:, m:].T @ B
         E[:m, m:] = E[m:, :m].T
         B = B - self.V @ (self.V.T @ B)
-        rest = 0.5 * max(float(np.linalg.eigvalsh(A)[0]), 0.0)
-        Q, L = np.linalg.qr(B)
+        rest = max(float(np.linalg.eigvalsh(A)[0]), 0.0) if m == M else self.rest
+        Q, sizes, turns = np.linalg.svd(B, full_matrices=False)
+        Q, L = Q[:, : d - M], (sizes[:, None] * turns)[: d - M]
         across = np.zeros((len(L), M))
         across[:, :m] = L
         whole = np.block([[E, across.T], [across, rest * np.eye(len(L))]])
