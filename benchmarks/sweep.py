@@ -62,11 +62,11 @@ def constant(name: str) -> dict[str, dict[str, Any]]:
 NAMES = (
     "sigma_share",
     "wide_share",
-    "narrow_share",
     "curve_share",
     "inside",
     "turning_sigma",
     "turning_block",
+    "few_columns",
     "near",
     "most_wide",
     "cheap_noise",

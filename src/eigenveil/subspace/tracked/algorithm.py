@@ -257,7 +257,7 @@ class Search:
             open_ = unconverged(state, k, tuning)
             if tuning.near * clip.radius**2 < last.distance < before / 2:
                 before = last.distance
-                state = self.after(last, tuning.narrow_share, "narrow", curve)
+                state = self.after(last, tuning.curve_share / 2, "narrow", curve)
             elif wide < tuning.most_wide and open_ > clip.loss:
                 wide += 1
                 state = self.after(Question.wide(state, k, tuning), tuning.wide_share, "wide")

@@ -184,15 +184,15 @@ class Question:
 
     def clip(self, asking: Asking, curve: NormCurve, mu: float) -> Clip:
         """The best radius, and what noise and clipping will cost, if its sum costs mu."""
-        d, k = asking.units.d, asking.k
+        d, k, tuning = asking.units.d, asking.k, asking.tuning
         return best_clip(
             curve,
             noise=asking.noise(mu),
             weight=self.weight,
             entries=k * (d - k),
-            turning=asking.tuning.turning_block,
+            turning=tuning.turning_block * max(1.0, tuning.few_columns / d),
             distance=self.distance,
-            tuning=asking.tuning,
+            tuning=tuning,
         )
 
     def bought(self, asking: Asking, mu: float, what: str, curve: NormCurve | None = None) -> Bought:

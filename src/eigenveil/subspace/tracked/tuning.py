@@ -16,14 +16,17 @@ class Tuning:
     ----------
     sigma_share : float
         Of the first question, Sigma itself.
-    wide_share, narrow_share : float
-        Of a round that goes on with the spare directions, or only brings the centre nearer.
+    wide_share : float
+        Of a round that goes on with the spare directions.
     curve_share : float
-        Of a question's own share: the curve of norms that its radius is chosen from.
+        Of a question's own share: the curve of norms that its radius is chosen from. A round that only brings the
+        centre nearer spends half as much on its sum.
     inside : float
         g: how much of what lies inside the span of W a last round keeps.
     turning_sigma, turning_block : float
         phi: how much of the clipped excess is expected to turn directions, for Sigma and for a block.
+    few_columns : int
+        With fewer columns a block's excess has fewer ways to go: phi is larger by this over their number.
     near : float
         The centre is near enough when the square of its expected distance from the mean is at most this share of
         the squared radius.
@@ -43,11 +46,11 @@ class Tuning:
 
     sigma_share: float = 0.2
     wide_share: float = 0.2
-    narrow_share: float = 0.03
     curve_share: float = 0.06
     inside: float = 0.3
     turning_sigma: float = 0.02
     turning_block: float = 0.05
+    few_columns: int = 30
     near: float = 0.1
     most_wide: int = 2
     cheap_noise: float = 0.2
