@@ -122,11 +122,8 @@ def tracked_pca(
     Returns
     -------
     Release
-        `mean` if centred. `variances` along the components and in all, with their noise; `eigenvalues` are these
-        (no `variances` where a spectrum was declared).
-        `diagnostics` has n_hat, the noisy number of bad units (None if n was declared), per round its radius,
-        noise, weights and offset, the clip of Sigma, the expected zeta, and what is known of all directions
-        followed.
+        `mean` if centred. `variances` along the components and in all (None with a declared spectrum);
+        `eigenvalues` are these. `diagnostics` says how rounds went and what they expected.
 
     Formal guarantees
     -----------------
@@ -236,13 +233,9 @@ class Search:
 
     def from_random_start(self, followed: int) -> State:
         """Rounds from directions that depend on no data; until they converge, what was known does not count."""
-        asking = self.asking
-        state = State.unknown(asking.units.random_start(followed))
-        spent = 0.0
-        for share in asking.tuning.pilot_shares:
-            question = Question.wide(state.forgotten(), asking.k, asking.tuning)
-            state = self.after(question, share / (1 - spent), "pilot")
-            spent += share
+        state = State.unknown(self.asking.units.random_start(followed))
+        for share in self.asking.tuning.pilot_shares:
+            state = self.after(Question.wide(state.forgotten(), self.asking.k, self.asking.tuning), share, "pilot")
         return state
 
     def refined(self, state: State) -> State:

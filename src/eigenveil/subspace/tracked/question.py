@@ -112,18 +112,9 @@ class Asking:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """M Sigma W D around a state.
+    """M Sigma W D around a state: `columns` is D, at most 1, `inside` g.
 
-    Parameters
-    ----------
-    state : State
-        What is known.
-    columns : array of shape (m,)
-        D: the weights of the first m directions, at most 1.
-    inside : float
-        g.
-    weight : float
-        What noise of 1 on every entry of the answer costs.
+    `weight` is what noise of 1 on every entry of the answer costs.
     """
 
     state: State

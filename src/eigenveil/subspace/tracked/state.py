@@ -19,15 +19,7 @@ from eigenveil.subspace.tracked.tuning import SMALLEST
 
 @dataclass(frozen=True, eq=False)
 class Sigma:
-    """A release of Sigma itself.
-
-    Parameters
-    ----------
-    matrix : array of shape (d, d)
-        The release.
-    variance : float
-        Of the noise on an entry off the diagonal.
-    """
+    """A release of Sigma itself, and the variance of the noise on its entries off the diagonal."""
 
     matrix: FloatArray
     variance: float
@@ -58,16 +50,9 @@ class Sigma:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a question about Sigma W released, with weights and damping undone.
+    """What a question released: Sigma W with weights and damping undone, and the variance of its columns' noise.
 
-    Parameters
-    ----------
-    product : array of shape (d, m)
-        Sigma W, noisy and clipped.
-    variance : array of shape (m,)
-        Of the noise on an entry of each column outside the span of W.
-    inside : float
-        Noise inside the span is larger by 1 over this.
+    That is outside the span of W; inside, noise is larger by 1/`inside`.
     """
 
     product: FloatArray
@@ -147,7 +132,7 @@ class State:
         m = answer.product.shape[1]
         W = self.V[:, :m]
         H = W.T @ answer.product
-        gain = _gain(self.outside[:m], answer.variance)
+        gain = 1 / (1 + answer.variance / self.outside[:m])
         B = (answer.product - W @ H) * gain
         outside = answer.variance * gain
         A, inside = self._inside(H, answer)
@@ -222,12 +207,6 @@ class State:
 def noise_edge(d: int, noise: float) -> float:
     """The largest eigenvalue of a symmetric matrix of noise: entries off its diagonal have this deviation."""
     return 2 * math.sqrt(d) * noise
-
-
-def _gain(known: FloatArray, new: FloatArray) -> FloatArray:
-    """The weight of an answer of variance `new` against what is known with variance `known`."""
-    out: FloatArray = 1 / (1 + new / known)
-    return out
 
 
 def _positive(values: FloatArray) -> FloatArray:

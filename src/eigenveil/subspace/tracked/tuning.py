@@ -56,6 +56,6 @@ class Tuning:
     cheap_noise: float = 0.2
     least_kept: float = 0.2
     least_gap: float = 0.02
-    pilot_shares: tuple[float, ...] = (0.0075, 0.0225, 0.07, 0.22)
+    pilot_shares: tuple[float, ...] = (0.0075, 0.0225, 0.07, 0.25)
     widest_sigma: int = 1024
     widest_damping: int = 5000
