@@ -64,17 +64,21 @@ def test_where_the_centre_is_off_the_excess_points_one_way():
 
 
 def test_what_has_not_converged():
-    """More where less is known, none where nothing stands out of the rest."""
+    """More where less is known; where nothing stands out of the rest, only as noise counts more."""
     flat = state_of([10.0, 8.0, 1.0, 1.0], 50)
     slow = state_of([10.0, 8.0, 6.0, 5.0], 50)
-    assert unconverged(flat, 2, TUNING) == 0
-    assert (
-        0
-        < unconverged(slow, 2, TUNING)
-        < unconverged(state_of([10.0, 8.0, 6.0, 5.0], 50, outside=1e-3), 2, TUNING)
-    )
+    less = state_of([10.0, 8.0, 6.0, 5.0], 50, outside=1e-3)
+    assert unconverged(flat, 2, 0.0, TUNING) == 0
+    assert 0 < unconverged(slow, 2, 0.0, TUNING) < unconverged(less, 2, 0.0, TUNING)
     all_followed = state_of([10.0, 8.0], 2, rest=0.0)
-    assert unconverged(all_followed, 2, TUNING) == 0
+    assert unconverged(all_followed, 2, 1.0, TUNING) == 0
+
+
+def test_noise_counts_more_along_directions_that_are_off():
+    """By tan^2 of the angle: the entries' error over the gap, for every direction outside."""
+    flat = state_of([10.0, 8.0, 1.0, 1.0], 50, outside=1e-2)
+    tangents = [46 * 1e-2 / (value - flat.rest) ** 2 for value in (10.0, 8.0)]
+    assert unconverged(flat, 2, 0.3, TUNING) == pytest.approx(0.3 * np.mean(tangents))
 
 
 def test_the_distance_of_the_centre_counts_every_entry():

@@ -247,8 +247,8 @@ class Search:
             curve = last.curve(asking, asking.purse.spend(tuning.curve_share), self.name("next"))
             self.count_noise = curve.count_noise
             clip = last.clip(asking, curve, asking.purse.would_buy(1.0))
-            open_ = unconverged(state, k, tuning)
-            if tuning.near * clip.radius**2 < last.distance < before / 2:
+            open_ = unconverged(state, k, clip.loss, tuning)
+            if tuning.near * min(clip.radius, 2.5 * curve.median) ** 2 < last.distance < before / 2:
                 before = last.distance
                 state = self.after(last, tuning.curve_share / 2, "narrow", curve)
             elif wide < tuning.most_wide and open_ > clip.loss:

@@ -43,21 +43,20 @@ def centre_distance(state: State, columns: FloatArray, inside: float) -> float:
     return float(np.sum(columns**2 * ((state.d - m) * state.outside[:m] + inside**2 * known.sum(axis=0))))
 
 
-def unconverged(state: State, k: int, tuning: Tuning) -> float:
-    """What a last round leaves, as directions are not yet those of Sigma.
+def unconverged(state: State, k: int, loss: float, tuning: Tuning) -> float:
+    """What a last round leaves more than its noise and clip, `loss`, as directions are not yet those of Sigma.
 
-    A direction that is off by an angle t takes t times the error of the outside block with it; the angle comes
-    from how well its entries are known.
+    A direction that is off by an angle t takes t times the error of the outside block with it. And only cos t of
+    what is looked for is in the answer, so noise counts 1 + tan^2 t times. How well entries are known tells t.
     """
     values, M = state.eigenvalues, state.eigenvalues.size
-    beyond = values[k] if k < M else state.rest
-    if state.sigma is None:
-        error = float(values[-1]) - state.rest
-    else:
-        error = min(state.sigma.edge, float(beyond) - state.rest)
+    beyond = float(values[k]) if k < M else state.rest
+    error = float(values[-1]) - state.rest if state.sigma is None else min(state.sigma.edge, beyond - state.rest)
     mean = (float(values[k:].sum()) + (state.d - M) * state.rest) / max(state.d - k, 1)
     part = min(1.0, max(error, 0.0) / max(float(values[k - 1]) - mean, SMALLEST))
-    return part**2 * float(sensitivity_to_errors(state, k, k, tuning) @ state.outside[:k])
+    squared_tangents = (state.d - M) * state.outside[:k] / np.maximum(values[:k] - state.rest, SMALLEST) ** 2
+    turned = part**2 * float(sensitivity_to_errors(state, k, k, tuning) @ state.outside[:k])
+    return turned + loss * float(np.mean(squared_tangents))
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class Tuning:
         With fewer columns a block's excess has fewer ways to go: phi is larger by this over their number.
     near : float
         The centre is near enough when the square of its expected distance from the mean is at most this share of
-        the squared radius.
+        the squared radius (of 2.5 medians at most: further out, noise in counts can pass for a tail).
     most_wide : int
         The most wide rounds.
     cheap_noise : float
