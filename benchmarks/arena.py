@@ -38,18 +38,16 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 import stamp
-from cells import FAMILIES, TUNED, Cell, Drawn, FloatArray, available
-from scipy import linalg, stats
+from cells import FAMILIES, TUNED, Cell, Drawn, available
+from gauss_1_for_free import RIVALS, gauss_1
+from scipy import stats
 
 from eigenveil import metrics
 from eigenveil.engines import LocalEngine
-from eigenveil.privacy.gaussian import gaussian_mu
 from eigenveil.subspace import tracked_pca
 
 CACHE = pathlib.Path(__file__).parent / ".cache"
-QUANTILES = (0.1, 0.3, 0.5, 0.75, 0.9, 0.99)
 
 COLUMNS = (
     *("cell", "k", "tracked", "DP-Gauss-1*", "our noise*", "no noise*", "over ours", "log <"),
@@ -58,31 +56,6 @@ COLUMNS = (
 
 AGREE = 2
 """How many seeds must agree for earlier results to be kept."""
-
-RIVALS = ("printed", "ours", "none")
-"""Whose noise: DP-Gauss-1 as printed, with our noise, with none."""
-
-
-def gauss_1(cell: Cell, data: Drawn, seed: int) -> dict[tuple[int, str], list[float]]:
-    """Zeta of DP-Gauss-1 at each quantile, for every k and kind of noise."""
-    d, ks, mu = len(data.covariance), cell.ks, gaussian_mu(1.0, cell.delta)
-    Z = np.random.default_rng(seed).standard_normal((d, d))
-    noises = {"printed": np.triu(Z) + np.triu(Z, 1).T, "ours": (Z + Z.T) / 2, "none": 0 * Z}
-    out: dict[tuple[int, str], list[float]] = {(k, name): [] for k in ks for name in RIVALS}
-    for quantile in QUANTILES:
-        radius = float(np.quantile(data.norms, quantile))
-        total = data.clipped_sum(np.minimum(1.0, radius / data.norms))
-        for name, noise in noises.items():
-            top = _leading(total + noise * radius / mu, max(ks))
-            for k in ks:
-                out[k, name].append(metrics.zeta(top[:k], data.covariance))
-    return out
-
-
-def _leading(matrix: FloatArray, k: int) -> FloatArray:
-    d = len(matrix)
-    top: FloatArray = linalg.eigh(matrix, subset_by_index=[d - k, d - 1])[1][:, ::-1].T
-    return top
 
 
 def one(job: tuple[str, str, int]) -> tuple[str, int, dict[tuple[int, str], list[float]]]:
