@@ -1,0 +1,87 @@
+"""A picture of three runs of tracked PCA: zeta after every question, against the share of the budget spent.
+
+python benchmarks/picture_of_a_run.py     # writes docs/pictures/tracked-run.svg
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import pathlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("svg")
+import matplotlib.pyplot as plt
+import numpy as np
+from cells import arena, real_rows
+
+from eigenveil import metrics
+from eigenveil.engines import LocalEngine
+from eigenveil.subspace import tracked_pca
+from eigenveil.subspace.tracked import algorithm
+from eigenveil.subspace.tracked.state import State
+
+OUT = pathlib.Path(__file__).parent.parent / "docs" / "pictures" / "tracked-run.svg"
+RUNS = (("spiked sigma=.001 n=2,000", 2), ("decay d=100 n=20,000", 5), ("real digits n=1,797", 5))
+COLOURS = {"Sigma": "#777777", "wide": "#1f77b4", "narrow": "#2ca02c", "last": "#d62728"}
+
+
+@dataclass
+class Watched(algorithm.Search):
+    """A search that keeps the state after every question."""
+
+    states: list[tuple[str, float, State]] = field(default_factory=list)
+
+    def refined(self, state: State) -> State:
+        """The same, with the state after Sigma kept."""
+        self.states.append(("Sigma", 1 - self.asking.purse.left, state))
+        return super().refined(state)
+
+    def after(self, *question: Any) -> State:
+        """The same, with the state kept."""
+        state = super().after(*question)
+        self.states.append((self.rounds[-1].kind, 1 - self.asking.purse.left, state))
+        return state
+
+
+def main() -> None:
+    """Run, draw and write."""
+    cells = {cell.name: cell for cell in [*arena(), *real_rows()]}
+    figure, axes = plt.subplots(1, len(RUNS), figsize=(11, 3.4))
+    for axis, (name, k) in zip(axes, RUNS, strict=True):
+        data = cells[name].draw(1001)
+        searches: list[Watched] = []
+
+        def watched(*given: Any, kept: list[Watched] = searches) -> Watched:
+            kept.append(Watched(*given))
+            return kept[-1]
+
+        search, algorithm.Search = algorithm.Search, watched  # type: ignore[misc,assignment]
+        try:
+            tracked_pca(data.units, k, epsilon=1.0, delta=cells[name].delta, random_state=1, engine=LocalEngine(1))
+        finally:
+            algorithm.Search = search  # type: ignore[misc]
+        points = [
+            (kind, spent, metrics.zeta(state.V[:, :k].T, data.covariance))
+            for kind, spent, state in searches[0].states
+        ]
+        axis.plot([spent for _, spent, _ in points], [zeta for *_, zeta in points], color="#bbbbbb", zorder=1)
+        for kind, colour in COLOURS.items():
+            some = [(spent, zeta) for what, spent, zeta in points if what == kind]
+            axis.scatter(*np.array(some).reshape(-1, 2).T, color=colour, label=kind, zorder=2)
+        axis.axhline(searches[0].expected_zeta, color="#d62728", linestyle=":", label="expected by its price")
+        axis.set(yscale="log", xlim=(0, 1.03), xlabel="share of the budget spent", title=f"{name}, k = {k}")
+    axes[0].set_ylabel("zeta after the question (seed 1)")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="upper center", ncols=5, fontsize=9)
+    figure.tight_layout(rect=(0, 0, 1, 0.92))
+    mpl.rcParams["svg.hashsalt"] = "eigenveil"
+    figure.savefig(OUT, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()
