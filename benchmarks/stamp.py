@@ -30,6 +30,12 @@ def code() -> str:
 
 
 @functools.cache
+def streams() -> str:
+    """Of what streams are made of, besides."""
+    return digest([*(PACKAGE / "subspace").rglob("*.py"), HERE / "stream.py"])
+
+
+@functools.cache
 def data() -> str:
     """Of what data, and a rival that uses nothing of the package, depend on."""
     return digest(

@@ -19,6 +19,7 @@ import multiprocessing
 import pathlib
 
 import numpy as np
+import stamp
 
 from eigenveil import metrics
 from eigenveil.engines import LocalEngine
@@ -85,7 +86,7 @@ def main() -> None:
         "",
         f"Gaussian rows, d = {D}, k = {K}, batches of {SLOTS}, (1, 1e-6) for the whole stream, {SEEDS} seeds.",
         "All directions turn, the fastest by the angle given. Blind settings do not look for drift in answers.",
-        "Made by `python benchmarks/stream.py`.",
+        f"Code: {stamp.streams()}. Made by `python benchmarks/stream.py`.",
         "",
         "| spectrum | turn | setting | "
         + " | ".join(f"batch {batch}" for batch in SHOWN)

@@ -544,6 +544,20 @@ def test_a_jump_is_noticed_and_all_begins_anew(spare):
     assert min(before, np.linalg.norm(stream.release().components[:, -2:])) > 0.98 * np.sqrt(2)
 
 
+def test_a_long_stream_with_a_short_memory_does_not_wear_out():
+    """Once the variance of directions that are not asked for any more doubled with every batch, for ever."""
+    rng = np.random.default_rng(0)
+    scales = np.sqrt([9.0, 4.0, 2.0] + [1.0] * 9)
+    stream = TrackedStream(2, epsilon=2.0, delta=1e-4, batch_size=600, memory=2.0, random_state=0)
+    lost = []
+    for _ in range(80):
+        stream.add(rng.normal(size=(600, 12)) * scales)
+        lost.append(2 - np.linalg.norm(stream.release().components[:, :2]) ** 2)
+    assert np.mean(lost[-20:]) < 2 * np.mean(lost[10:30])
+    state = stream._progress.state
+    assert max(state.outside.max(), state.inside.max()) < state.eigenvalues[0] ** 2
+
+
 def test_options_are_checked():
     for wrong in (
         {"batch_size": 0},

@@ -455,7 +455,7 @@ class TrackedStream(Uncopied):
         asked = (
             Question.wide(state.forgotten(), k, TUNING)
             if pilot
-            else Question.narrow(_faded(state, self._growth()), k, TUNING)
+            else Question.narrow(_faded(state, self._growth(), k), k, TUNING)
         )
         bought = asked.bought(asking, mu, "batch")
         mean, answer, drift = bought.mean, bought.answer, 0.0
@@ -617,9 +617,11 @@ def _loosened(known: State, answer: Answer, drift: float) -> State:
     )
 
 
-def _faded(state: State, growth: float) -> State:
-    """What is known, as of one batch ago."""
-    return dataclasses.replace(state, outside=state.outside * growth, inside=state.inside * growth)
+def _faded(state: State, growth: float, k: int) -> State:
+    """What is known of the first k directions, as of one batch ago; of the others nothing new will be asked."""
+    grown = np.ones(state.eigenvalues.size)
+    grown[:k] = growth
+    return dataclasses.replace(state, outside=state.outside * grown, inside=state.inside * grown)
 
 
 def default_batch_size(d: int, m: int, *, mu: float) -> int:
