@@ -119,6 +119,8 @@ class TrackedStream(Uncopied):
     keyed hashes; that two of n people share one has a chance below n^2 2^-129.) With `ids_never_return` the ids of
     the open batch alone are compared, and the caller vouches for the rest; the ledger says so.
 
+    *The kind of ids*, numbers or text, is public: the first id fixes it for all, and the other kind is refused.
+
     *Cost.* In the one batch that a unit touches it adds at most R to a sum and at most 1 to a count, so the
     mechanisms are as private as under add-remove, and the batch is mu-GDP with the mu that (epsilon, delta) buys.
     What other batches ask depends on this unit through releases only. Hence the whole, for any number of
@@ -182,8 +184,8 @@ class TrackedStream(Uncopied):
             "memory": float(memory),
             "units": units,
             "ids_never_return": ids_never_return,
-            "columns": None if columns is None else list(columns),
-            "random_state": random_state,
+            "columns": None if columns is None else [c if isinstance(c, str) else int(c) for c in columns],
+            "random_state": None if random_state is None else int(random_state),
         }
         self.budget = Budget.from_epsilon_delta(epsilon, delta)
         self._engine = LocalEngine() if engine is None else engine
@@ -347,6 +349,8 @@ class TrackedStream(Uncopied):
             note="public: neighbours have the same slots, one of them empty",
             purpose=Purpose.COUNT,
         )
+        if self._options["units"] == "people":
+            declare("kind of ids", note="public: numbers or text, as the first id has it", purpose=Purpose.BATCHES)
         if self._options["ids_never_return"]:
             declare(
                 "the rows of one person never lie in two batches",
@@ -457,8 +461,8 @@ class TrackedStream(Uncopied):
             if pilot
             else Question.narrow(_faded(state, self._growth(), k), k, TUNING)
         )
-        bought = asked.bought(asking, mu, "batch")
-        mean, answer, drift = bought.mean, bought.answer, 0.0
+        answer, mean, _ = asked.bought(asking, mu, "batch")
+        drift = 0.0
         last = {"n_hat": n_hat, "radius": mean.radius, "noise": mean.noise, "offset": mean.offset}
         known = asked.state
         if not pilot:

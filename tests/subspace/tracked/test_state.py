@@ -95,11 +95,11 @@ def test_a_question_about_the_wanted_directions_leaves_what_lies_outside_as_it_w
     S = np.diag([10.0, 8.0] + [1.0] * 28)
     V = np.linalg.qr(np.eye(30)[:, :5] + 0.05 * np.random.default_rng(0).normal(size=(30, 5)))[0]
     state = State.unknown(V).learned(Answer(S @ V, np.full(5, 1e-12), 1.0))
-    assert state.rest == pytest.approx(1.0, rel=0.05)
+    assert state.rest == pytest.approx(0.4, rel=0.05)
     after = state.learned(Answer(S @ state.V[:, :2], np.full(2, 1e-20), 0.3))
     assert after.rest == state.rest
     lost = [2 - np.linalg.norm(one.V[:2, :2]) ** 2 for one in (state, after)]
-    assert lost[1] < 1e-3 * lost[0]
+    assert lost[1] < 0.05 * lost[0]
 
 
 @pytest.mark.parametrize("d", [5, 6])
@@ -113,3 +113,30 @@ def test_without_sigma_all_columns_may_be_followed(d):
         state = state.forgotten().learned(Answer(S @ state.V, np.full(5, 1e-12), 1.0))
     np.testing.assert_allclose(state.V.T @ state.V, np.eye(5), atol=1e-9)
     np.testing.assert_allclose(state.eigenvalues[:4], np.linalg.eigvalsh(S)[::-1][:4], rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0])
+def test_without_spare_directions_it_converges_and_ties_leave_numbers(scale):
+    """Once what lies outside had exactly the smallest eigenvalue: half of the last direction came from there."""
+    S = scale * np.diag([9.0, 4.0, 1.0, 1.0, 1.0])
+    state = State.unknown(orthonormal(5, 2, seed=1))
+    for number in range(40):
+        known = state.forgotten() if number < 30 else state
+        state = known.learned(Answer(S @ state.V, np.full(2, 1e-9), 1.0))
+        assert np.all(np.isfinite([*state.eigenvalues, *state.outside, *state.inside, state.rest]))
+        assert min(state.outside.min(), state.inside.min()) > 0
+    if scale:
+        assert 2 - np.linalg.norm(state.V[:2]) ** 2 < 1e-6
+
+
+def test_equal_eigenvalues_never_fail(monkeypatch):
+    """LAPACK's routine for a part of the spectrum may; then the whole is found."""
+    state = State.of_sigma(Sigma(symmetric(9), 1e-4), 4)
+    answer = Answer(symmetric(9) @ state.V[:, :2], np.full(2, 1e-6), 1.0)
+    usual = state.learned(answer)
+
+    def fails(*_args, **_options):
+        raise np.linalg.LinAlgError("Internal Error.")
+
+    monkeypatch.setattr("eigenveil.subspace.tracked.state.linalg.eigh", fails)
+    np.testing.assert_allclose(np.abs(state.learned(answer).V), np.abs(usual.V), atol=1e-9)

@@ -327,3 +327,21 @@ def test_a_spectrum_that_cannot_be_one_is_refused_and_nothing_is_drawn(spectrum,
     with pytest.raises(ev.errors.InvalidInputError, match=said):
         tracked_pca(np.ones((50, 12)), 2, epsilon=1.0, delta=1e-6, spectrum=spectrum, ledger=ledger)
     assert not [entry for entry in ledger.entries if entry.kind != "declared"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"curve_share": 0.0},
+        {"curve_share": 1.0},
+        {"sigma_share": 1.5},
+        {"inside": 0.0},
+        {"inside": 2.0},
+        {"least_gap": float("nan")},
+        {"near": -1.0},
+        {"pilot_shares": (0.5, 1.0)},
+    ],
+)
+def test_constants_that_cannot_be_are_refused_before_anything_is_charged(wrong):
+    with pytest.raises(InvalidInputError, match="shares between 0 and 1"):
+        Tuning(**wrong)

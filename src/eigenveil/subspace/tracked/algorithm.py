@@ -246,7 +246,7 @@ class Search:
             last = Question.narrow(state, k, tuning)
             curve = last.curve(asking, asking.purse.spend(tuning.curve_share), self.name("next"))
             self.count_noise = curve.count_noise
-            clip = last.clip(asking, curve, asking.purse.would_buy(1.0))
+            clip = last.clip(asking, curve, asking.purse.mu * math.sqrt(asking.purse.left))
             open_ = unconverged(state, k, clip.loss, tuning)
             if tuning.near * min(clip.radius, 2.5 * curve.median) ** 2 < last.distance < before / 2:
                 before = last.distance
@@ -263,20 +263,20 @@ class Search:
         """The state after a question that costs a share of what is left, its curve included if it has none."""
         asking = self.asking
         before = asking.purse.left
-        bought = question.bought(asking, asking.purse.spend(share), self.name(kind), curve)
+        answer, mean, clip = question.bought(asking, asking.purse.spend(share), self.name(kind), curve)
         self.rounds.append(
             Round(
                 kind=kind,
                 share=before - asking.purse.left,
-                radius=bought.mean.radius,
-                kept=bought.clip.kept,
-                noise=bought.mean.noise,
-                offset=bought.mean.offset,
+                radius=mean.radius,
+                kept=clip.kept,
+                noise=mean.noise,
+                offset=mean.offset,
                 inside=question.inside,
                 columns=tuple(float(weight) for weight in question.columns),
             )
         )
-        return question.state.learned(bought.answer)
+        return question.state.learned(answer)
 
     def name(self, kind: str) -> str:
         """What the ledger calls the next round."""

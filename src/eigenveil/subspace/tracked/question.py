@@ -38,10 +38,6 @@ class Purse:
         self.left -= spent
         return self.mu * math.sqrt(spent)
 
-    def would_buy(self, share: float) -> float:
-        """The mu that a share of what is left would buy."""
-        return self.mu * math.sqrt(self.left * share)
-
 
 @dataclass(eq=False)
 class Asking:
@@ -186,7 +182,9 @@ class Question:
             tuning=tuning,
         )
 
-    def bought(self, asking: Asking, mu: float, what: str, curve: NormCurve | None = None) -> Bought:
+    def bought(
+        self, asking: Asking, mu: float, what: str, curve: NormCurve | None = None
+    ) -> tuple[Answer, NoisyMean, Clip]:
         """Buy the answer for mu, the curve included if none is given, and undo D and M.
 
         Formal guarantees
@@ -202,13 +200,4 @@ class Question:
         mean = asking.mean(self.population(asking.units), self.centre, clip, mu, what)
         along = self.directions.T @ mean.value
         product = (mean.value + (1 / self.inside - 1) * (self.directions @ along)) / self.columns
-        return Bought(Answer(product, (mean.noise / self.columns) ** 2, self.inside), mean, clip)
-
-
-@dataclass(frozen=True, eq=False)
-class Bought:
-    """An answer, the release that it was made of, and how that was clipped."""
-
-    answer: Answer
-    mean: NoisyMean
-    clip: Clip
+        return Answer(product, (mean.noise / self.columns) ** 2, self.inside), mean, clip

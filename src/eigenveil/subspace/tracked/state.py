@@ -140,7 +140,10 @@ class State:
             return self._within_block(A, B, outside, inside, answer.variance)
         now = W @ A @ W.T + B @ W.T + W @ B.T + self.sigma.outside(W)
         M = self.V.shape[1]
-        values, vectors = linalg.eigh(now, subset_by_index=[self.d - M, self.d - 1])
+        try:
+            values, vectors = linalg.eigh(now, subset_by_index=[self.d - M, self.d - 1])
+        except linalg.LinAlgError:  # LAPACK may fail on a part where eigenvalues are equal
+            values, vectors = (found[..., self.d - M :] for found in np.linalg.eigh(now))
         values, vectors = values[::-1], np.ascontiguousarray(vectors[:, ::-1])
         turn = (W.T @ vectors) ** 2
         new = np.maximum(1 - turn.sum(axis=0), 0.0)
@@ -169,8 +172,8 @@ class State:
     ) -> State:
         """`learned` where nothing is known outside: eigenvectors within the span of V and B.
 
-        Outside the eigenvalues are taken to be the smallest that was found by a question about all of V. What has
-        not converged is measured: how much more than noise the answer has outside the span.
+        Outside, eigenvalues are taken to be .4 of the smallest found by a question about all of V: below a half
+        errors shrink whatever they are. What has not converged is measured: how much more than noise the answer has outside the span.
         """
         d, M = self.V.shape
         m = len(A)
@@ -179,7 +182,7 @@ class State:
         E[m:, :m] = self.V[:, m:].T @ B
         E[:m, m:] = E[m:, :m].T
         B = B - self.V @ (self.V.T @ B)
-        rest = max(float(np.linalg.eigvalsh(A)[0]), 0.0) if m == M else self.rest
+        rest = 0.4 * max(float(np.linalg.eigvalsh(A)[0]), 0.0) if m == M else self.rest
         Q, sizes, turns = np.linalg.svd(B, full_matrices=False)
         Q, L = Q[:, : d - M], (sizes[:, None] * turns)[: d - M]
         across = np.zeros((len(L), M))
@@ -189,7 +192,7 @@ class State:
         values, vectors = values[::-1][:M], vectors[:, ::-1][:, :M]
         V = np.linalg.qr(np.concatenate([self.V, Q], axis=1) @ vectors)[0]
         turn = (self.V.T @ V) ** 2
-        turn /= np.maximum(turn.sum(axis=0), SMALLEST)
+        new = np.maximum(1 - turn.sum(axis=0), 0.0)
         before = np.concatenate([outside, self.outside[m:]]), np.concatenate([inside, self.inside[m:]])
         moved = np.zeros(M)
         moved[:m] = np.maximum(np.sum(B**2, axis=0) / max(d - M, 1) - noise, 0.0)
@@ -199,8 +202,8 @@ class State:
             V=V,
             eigenvalues=_positive(values),
             rest=rest,
-            outside=turn.T @ before[0] + (turn.T @ moved) * left,
-            inside=turn.T @ before[1],
+            outside=turn.T @ before[0] + new * before[0].max() + (turn.T @ moved) * left,
+            inside=turn.T @ before[1] + new * before[1].max(),
         )
 
 

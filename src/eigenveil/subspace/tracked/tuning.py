@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from eigenveil.errors import InvalidInputError
+
 SMALLEST = 1e-100
 """Eigenvalues and gaps are taken as at least this, so that nothing overflows."""
 
@@ -59,3 +61,9 @@ class Tuning:
     pilot_shares: tuple[float, ...] = (0.0075, 0.0225, 0.07, 0.25)
     widest_sigma: int = 1024
     widest_damping: int = 5000
+
+    def __post_init__(self) -> None:
+        shares = (self.sigma_share, self.wide_share, self.curve_share, self.least_kept, *self.pilot_shares)
+        others = (self.turning_sigma, self.turning_block, self.near, self.cheap_noise, self.least_gap)
+        if not (all(0 < one < 1 for one in shares) and 0 < self.inside <= 1 and all(one >= 0 for one in others)):
+            raise InvalidInputError(f"expected shares between 0 and 1, and no constant below 0, got {self}.")
