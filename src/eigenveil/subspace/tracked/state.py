@@ -173,7 +173,8 @@ class State:
         """`learned` where nothing is known outside: eigenvectors within the span of V and B.
 
         Outside, eigenvalues are taken to be .4 of the smallest found by a question about all of V: below a half
-        errors shrink whatever they are. What has not converged is measured: how much more than noise the answer has outside the span.
+        errors shrink whatever they are. What has not converged is measured: how much more than noise the answer
+        has outside the span.
         """
         d, M = self.V.shape
         m = len(A)
