@@ -245,7 +245,8 @@ class Search:
         while True:
             last = Question.narrow(state, k, tuning)
             curve = last.curve(asking, asking.purse.spend(tuning.curve_share), self.name("next"))
-            self.count_noise = curve.count_noise
+            if not wide and math.isinf(before):
+                self.count_noise = curve.count_noise
             clip = last.clip(asking, curve, asking.purse.mu * math.sqrt(asking.purse.left))
             open_ = unconverged(state, k, clip.loss, tuning)
             if tuning.near * min(clip.radius, 2.5 * curve.median) ** 2 < last.distance < before / 2:
