@@ -23,6 +23,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from eigenveil._checks import whole
 from eigenveil._typing import BoolArray, FloatArray
 from eigenveil.engines import Engine, LocalEngine
 from eigenveil.engines.plans import StreamBatches
@@ -44,7 +45,7 @@ from eigenveil.subspace.stream_batch import USE_CHECKPOINTS, OpenBatch, Seen
 from eigenveil.subspace.stream_files import Checkpoint, pack, pack_hashes, unpack, unpack_hashes
 from eigenveil.subspace.tracked.question import Asking, Purse, Question
 from eigenveil.subspace.tracked.state import Answer, State
-from eigenveil.subspace.tracked.tuning import Tuning
+from eigenveil.subspace.tracked.tuning import DEFAULT
 from eigenveil.units import Units
 
 PILOT_ROUNDS = 3
@@ -53,7 +54,6 @@ DRIFT_WEIGHT = 0.2
 """Weight of the last answer in the running mean of what drift the answers show."""
 DRIFT_KEPT = 4.0
 """No more than this of the running mean is carried on: a jump is taken in at once and need not be remembered."""
-TUNING = Tuning()
 _SCHEMA = 3
 _ONE_SLOT = {
     "rows": "each row is a unit and takes one slot",
@@ -454,23 +454,22 @@ class TrackedStream(Uncopied):
         if n_hat < min(slots / 10, 3 * _count_noise(mu)):
             return dataclasses.replace(before, state=state, last={**before.last, "n_hat": n_hat})
         # 3
-        asking = Asking(units, k, n_hat, Purse(mu), TUNING)
+        asking = Asking(units, k, n_hat, Purse(mu), DEFAULT)
         pilot = before.rounds < PILOT_ROUNDS
         asked = (
-            Question.wide(state.forgotten(), k, TUNING)
+            Question.wide(state.forgotten(), k, DEFAULT)
             if pilot
-            else Question.narrow(_faded(state, self._growth(), k), k, TUNING)
+            else Question.narrow(_faded(state, self._growth(), k), k, DEFAULT)
         )
         answer, mean, _ = asked.bought(asking, mu, "batch")
-        drift = 0.0
         last = {"n_hat": n_hat, "radius": mean.radius, "noise": mean.noise, "offset": mean.offset}
-        known = asked.state
+        known, drift, rounds = asked.state, 0.0, before.rounds
         if not pilot:
             answer = _with_sampling(answer, known, asked.columns, k=k, n_hat=n_hat, radius=mean.radius)
             drift = (1 - DRIFT_WEIGHT) * min(before.drift, DRIFT_KEPT)
             drift += DRIFT_WEIGHT * _surprise(answer, known, k=k)
+            rounds = 0 if _lost(answer, known, k=k) else rounds
             known = _loosened(known, answer, drift)
-        rounds = 0 if not pilot and _lost(answer, known, k=k) else before.rounds
         return Progress(known.learned(answer), rounds + 1, drift, last)
 
     def _growth(self) -> float:
@@ -641,17 +640,16 @@ def default_batch_size(d: int, m: int, *, mu: float) -> int:
 
 def _count_noise(mu: float) -> float:
     """Noise of the counts in a round's radius search."""
-    return count_noise(mu * math.sqrt(TUNING.curve_share))
+    return count_noise(mu * math.sqrt(DEFAULT.curve_share))
 
 
 def _check_options(
     k: int, batch_size: int | None, oversampling: int, memory: float, units: str, *, ids_never_return: bool
 ) -> None:
     check_k(k, k if isinstance(k, int) and k >= 1 else 1)
-    for name, value, least in (("batch_size", batch_size, 1), ("oversampling", oversampling, 0)):
-        whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
-        if not whole and (name, value) != ("batch_size", None):
-            raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+    if batch_size is not None:
+        whole("batch_size", batch_size, least=1)
+    whole("oversampling", oversampling, least=0)
     if not memory > 1:
         raise InvalidInputError(f"memory must be a number of batches above 1, got {memory!r}.")
     if units not in _ONE_SLOT:

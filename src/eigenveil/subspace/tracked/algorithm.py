@@ -40,12 +40,11 @@ from eigenveil.subspace.release_warnings import bad_units, clipped_variances, lo
 from eigenveil.subspace.tracked.loss import unconverged
 from eigenveil.subspace.tracked.question import Asking, Purse, Question
 from eigenveil.subspace.tracked.state import State
-from eigenveil.subspace.tracked.tuning import SMALLEST, Tuning
+from eigenveil.subspace.tracked.tuning import DEFAULT, SMALLEST, Tuning
 from eigenveil.subspace.variances import buy_variances
 from eigenveil.units import PrivateUnits
 
 VARIANCES_SHARE = 0.02
-DEFAULT = Tuning()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ units' own M A_i W D, so D and g put it where it costs least. Sigma itself is th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Asking:
     k: int
     n_hat: float
     purse: Purse
-    tuning: Tuning = field(default_factory=Tuning)
+    tuning: Tuning
 
     def curve(self, population: Population, centre: FloatArray, mu: float, what: str) -> NormCurve:
         """Buy the curve of norms of a population."""

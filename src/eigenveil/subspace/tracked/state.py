@@ -30,19 +30,13 @@ class Sigma:
         return noise_edge(len(self.matrix), math.sqrt(self.variance))
 
     def outside(self, W: FloatArray) -> FloatArray:
-        """The part outside the span of W, its noise removed: P Sigma P with eigenvalues drawn to their mean.
-
-        An eigenvalue at a distance t from the mean becomes sqrt(t^2 - edge^2) from it, or the mean: the estimate
-        with the least expected squared error for a matrix in Gaussian noise.
-        """
+        """The part outside the span of W, its noise removed: P Sigma P with eigenvalues drawn to their mean."""
         d, m = W.shape
         if m == d:
             return np.zeros((d, d))
         others = np.linalg.qr(W, mode="complete")[0][:, m:]
         values, vectors = np.linalg.eigh(others.T @ self.matrix @ others)
-        mean = float(values.mean())
-        away = values - mean
-        kept = mean + np.sign(away) * np.sqrt(np.maximum(away**2 - 4 * (d - m) * self.variance, 0.0))
+        kept = _drawn_in(values, float(values.mean()), 4 * (d - m) * self.variance)
         V = others @ vectors
         out: FloatArray = (V * kept) @ V.T
         return out
@@ -50,10 +44,7 @@ class Sigma:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a question released: Sigma W with weights and damping undone, and the variance of its columns' noise.
-
-    That is outside the span of W; inside, noise is larger by 1/`inside`.
-    """
+    """Sigma W as a question released it, and its columns' noise outside the span of W; inside: over `inside`."""
 
     product: FloatArray
     variance: FloatArray
@@ -71,7 +62,7 @@ class State:
     eigenvalues : array of shape (M,)
         Of the estimate, along them.
     rest : float
-        The mean eigenvalue outside their span.
+        The mean eigenvalue outside their span, or what it is taken to be.
     outside, inside : array of shape (M,)
         Variance of an entry of Sigma between each of them and a direction outside, and inside. An entry inside is
         known from both its columns. Infinite: nothing is known.
@@ -98,8 +89,7 @@ class State:
         d = len(sigma.matrix)
         values, vectors = np.linalg.eigh(sigma.matrix)
         middle = float(np.median(values))
-        above = np.maximum(values[::-1][:M] - middle, 0.0)
-        found = middle + np.sqrt(np.maximum(above**2 - sigma.edge**2, 0.0))
+        found = _drawn_in(np.maximum(values[::-1][:M], middle), middle, sigma.edge**2)
         rest = float(values[: d - M].mean()) if d > M else 0.0
         return cls(
             V=np.ascontiguousarray(vectors[:, ::-1][:, :M]),
@@ -198,7 +188,7 @@ class State:
         moved = np.zeros(M)
         moved[:m] = np.maximum(np.sum(B**2, axis=0) / max(d - M, 1) - noise, 0.0)
         above = np.maximum(values - rest, SMALLEST)
-        left = np.minimum(max(float(above[-1]), 0.0) / above, 1.0) ** 2
+        left = (above[-1] / above) ** 2
         return State(
             V=V,
             eigenvalues=_positive(values),
@@ -211,6 +201,13 @@ class State:
 def noise_edge(d: int, noise: float) -> float:
     """The largest eigenvalue of a symmetric matrix of noise: entries off its diagonal have this deviation."""
     return 2 * math.sqrt(d) * noise
+
+
+def _drawn_in(values: FloatArray, middle: float, squared_edge: float) -> FloatArray:
+    """Eigenvalues with their noise removed: at t from the middle before, at sqrt(t^2 - edge^2) or 0 now."""
+    away = values - middle
+    out: FloatArray = middle + np.sign(away) * np.sqrt(np.maximum(away**2 - squared_edge, 0.0))
+    return out
 
 
 def _positive(values: FloatArray) -> FloatArray:

@@ -67,3 +67,6 @@ class Tuning:
         others = (self.turning_sigma, self.turning_block, self.near, self.cheap_noise, self.least_gap)
         if not (all(0 < one < 1 for one in shares) and 0 < self.inside <= 1 and all(one >= 0 for one in others)):
             raise InvalidInputError(f"expected shares between 0 and 1, and no constant below 0, got {self}.")
+
+
+DEFAULT = Tuning()
