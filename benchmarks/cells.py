@@ -248,7 +248,7 @@ def heavy_tails() -> list[Cell]:
 
 
 TUNED = tuple(name for name, source in real_data.SOURCES.items() if source.tuned)
-"""Real data that methods may be tuned on: digits, image patches, flights, caravan."""
+"""Real data that methods may be tuned on: digits, image patches, flights, caravan, and tables of KEEL."""
 
 REPORTED = tuple(name for name in real_data.SOURCES if name not in TUNED)
 """Real data that no method is tuned on, and that are reported apart."""
@@ -259,10 +259,23 @@ SIZES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "patches16": ((5_000, 20_000, 100_000), (2, 5, 10)),
     "flights": ((5_000, 20_000, 100_000, 327_346), (2, 5)),
     "caravan": ((2_000, 5_822), (2, 5, 10)),
+    "texture": ((5_500,), (2, 5)),
+    "optdigits": ((5_620,), (2, 5)),
+    "penbased": ((10_992,), (2, 5)),
+    "letter": ((20_000,), (2, 5)),
+    "magic": ((19_020,), (2, 5)),
+    "spambase": ((4_597,), (2, 5)),
+    "segment": ((2_310,), (2, 5)),
+    "page-blocks": ((5_472,), (2, 5)),
+    "wdbc": ((569,), (2, 5)),
     "mnist": ((2_000, 5_000), (2, 5, 10)),
     "weather": ((5_000, 23_007), (2, 5)),
     "mortgages": ((5_000, 20_000, 100_000, 214_144), (2,)),
     "satimage": ((2_000, 6_435), (2, 5, 10)),
+    "marketing": ((6_876,), (2, 5)),
+    "diamonds": ((5_000, 53_940), (2,)),
+    "bikeshare": ((8_645,), (2, 5)),
+    "politicians": ((5_593,), (2, 5)),
     "words": ((5_000, 26_423), (2, 5, 10)),
     "pbmc68k": ((700,), (2, 5, 10)),
 }

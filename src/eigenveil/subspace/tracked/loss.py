@@ -14,26 +14,63 @@ import numpy as np
 
 from eigenveil._typing import FloatArray
 from eigenveil.mechanisms.norm_curve import NormCurve
-from eigenveil.subspace.tracked.state import State
+from eigenveil.subspace.tracked.state import State, noise_edge
 from eigenveil.subspace.tracked.tuning import SMALLEST, Tuning
 
 
-def sensitivity_to_errors(state: State, k: int, m: int, tuning: Tuning) -> FloatArray:
-    """a_i = sum over j of 1/(lambda_i - lambda_j), for the first m directions.
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenvalues that are known one by one, largest first, and the mean of the others, of d in all."""
 
-    For wanted ones j runs over all that are not wanted. Spare ones count as the last wanted one, and j runs over
-    what lies outside the first m.
-    """
-    d, values = state.d, state.eigenvalues
-    M = values.size
-    floor = max(tuning.least_gap * float(values[0]), SMALLEST)
+    values: FloatArray
+    rest: float
+    d: int
 
-    def total(value: float, start: int) -> float:
-        within = np.sum(1 / np.maximum(value - values[start:], floor))
-        return float(within + (d - M) / max(value - state.rest, floor))
+    @classmethod
+    def of(cls, state: State) -> Spectrum:
+        """What a state says."""
+        return cls(state.eigenvalues, state.rest, state.d)
 
-    last = float(values[k - 1])
-    return np.array([total(float(values[i]), k) if i < k else total(last, m) for i in range(m)])
+    @property
+    def total(self) -> float:
+        """The trace."""
+        return float(self.values.sum()) + (self.d - self.values.size) * self.rest
+
+    def cost_of_errors(self, k: int, m: int, tuning: Tuning) -> FloatArray:
+        """a_i = sum over j of 1/(lambda_i - lambda_j), for the first m directions.
+
+        For wanted ones j runs over all that are not wanted. Spare ones count as the last wanted one, and j runs
+        over what lies outside the first m.
+        """
+        others = self.d - self.values.size
+
+        def total(i: int) -> float:
+            within = np.sum(1 / self._gaps(min(i, k - 1), k if i < k else m, tuning))
+            beyond = 1 / max(float(self.values[min(i, k - 1)]) - self.rest, self._floor(tuning))
+            return float(within + others * beyond)
+
+        return np.array([total(i) for i in range(m)])
+
+    def cost_of_excess(self, k: int, columns: FloatArray, inside: float, tuning: Tuning) -> float:
+        """What an excess of 1 costs if all of it turns directions.
+
+        It is spread as the units are: between two directions by the root of the product of their variances. What
+        lies outside the directions that are followed is taken for noise, which clipping does not turn.
+        """
+        m, values = columns.size, self.values
+        inner = float(np.sum(columns**2 * values[:m]))
+        outer = self.total - (1 - inside**2) * float(values[:m].sum())
+        cost = sum(float(values[i] * np.sum(values[k:] / self._gaps(i, k, tuning))) for i in range(k))
+        return cost / max(inner * outer, SMALLEST)
+
+    def _floor(self, tuning: Tuning) -> float:
+        """The smallest gap that is believed."""
+        return max(tuning.least_gap * float(self.values[0]), SMALLEST)
+
+    def _gaps(self, i: int, start: int, tuning: Tuning) -> FloatArray:
+        """lambda_i - lambda_j for all j from `start` on that are known one by one."""
+        out: FloatArray = np.maximum(self.values[i] - self.values[start:], self._floor(tuning))
+        return out
 
 
 def centre_distance(state: State, columns: FloatArray, inside: float) -> float:
@@ -55,7 +92,7 @@ def unconverged(state: State, k: int, loss: float, tuning: Tuning) -> float:
     mean = (float(values[k:].sum()) + (state.d - M) * state.rest) / max(state.d - k, 1)
     part = min(1.0, max(error, 0.0) / max(float(values[k - 1]) - mean, SMALLEST))
     squared_tangents = (state.d - M) * state.outside[:k] / np.maximum(values[:k] - state.rest, SMALLEST) ** 2
-    turned = part**2 * float(sensitivity_to_errors(state, k, k, tuning) @ state.outside[:k])
+    turned = part**2 * float(Spectrum.of(state).cost_of_errors(k, k, tuning) @ state.outside[:k])
     return turned + loss * float(np.mean(squared_tangents))
 
 
@@ -68,16 +105,15 @@ class Clip:
     loss: float
 
 
-def best_clip(
+def clip_of_block(
     curve: NormCurve,
     *,
     noise: float,
     weight: float,
+    excess_weight: float,
+    distance: float,
     entries: int,
-    turning: float,
     tuning: Tuning,
-    distance: float = 0.0,
-    cheap: float = 0.0,
 ) -> Clip:
     """Weigh noise, which grows with the radius, against what clipping turns, which falls with it.
 
@@ -89,21 +125,37 @@ def best_clip(
         On an entry, for every 1 of the radius.
     weight : float
         What an error of 1 on every entry costs.
-    entries : int
-        How many entries an error of the directions is spread over.
-    turning : float
-        phi: the share of the excess that is expected to turn directions.
+    excess_weight : float
+        What an excess of 1 would cost if all of it turned directions; `turning` of it does.
     distance : float
         Expected squared distance of the centre from the mean: as far as the centre is off, the excess of all
-        units points one way.
-    cheap : float
-        Up to this radius noise does not matter: no unit that is seen is clipped below it. A direction in which few
-        units lie far out would lose its variance, and its place in the order, to a closer clip.
+        units points one way, along any of the entries.
+    entries : int
+        How many entries an error of the directions is spread over.
     """
     radii = np.maximum(curve.edges, SMALLEST)
-    aligned = turning**2 + np.minimum(1.0, distance / radii**2)
-    bias = aligned * curve.excess * curve.excess_at_median
-    losses = weight * ((radii * noise) ** 2 + bias / max(entries, 1))
+    turned = tuning.turning**2 * excess_weight * curve.excess * curve.excess_at_median
+    off = np.minimum(1.0, distance / radii**2) * weight / max(entries, 1) * curve.excess**2
+    return _least(curve, weight * (radii * noise) ** 2 + turned + off, tuning)
+
+
+def clip_of_sigma(curve: NormCurve, *, d: int, k: int, noise: float, tuning: Tuning) -> Clip:
+    """Weigh the largest eigenvalue of noise against what clipping takes from the largest eigenvalue not wanted.
+
+    Errors of directions are removed by later answers, to first order; what stays is an error of the gap. Nothing
+    is known of the spectrum yet: eigenvalues are taken to fall as 1/j. Where noise is small beside the mean
+    eigenvalue (`cheap_noise`) no unit that is seen is clipped: a direction in which few units lie far out would
+    lose its variance, and its place in the order.
+    """
+    edge = noise_edge(d, noise)
+    guess = 1 / np.arange(1.0, d + 1)
+    taken = float(guess[min(k, d - 1)] / guess.sum()) * curve.excess
+    cheap = tuning.cheap_noise * (curve.median / d) / edge
+    return _least(curve, (curve.edges * edge) ** 2 + taken**2, tuning, cheap)
+
+
+def _least(curve: NormCurve, losses: FloatArray, tuning: Tuning, cheap: float = 0.0) -> Clip:
+    """The radius of the least loss that leaves enough units whole; up to `cheap`, all that are seen."""
     allowed = curve.beyond <= 1 - tuning.least_kept
     if not allowed.any():  # few units: noise in the counts hides the curve
         allowed = curve.edges >= curve.median

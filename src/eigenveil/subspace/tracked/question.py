@@ -19,8 +19,8 @@ from eigenveil.mechanisms import Given, NoisyMean, clipped_mean
 from eigenveil.mechanisms.clipped_mean import mean_noise
 from eigenveil.mechanisms.norm_curve import NormCurve, norm_curve
 from eigenveil.privacy import Purpose, split_mu
-from eigenveil.subspace.tracked.loss import Clip, best_clip, centre_distance, sensitivity_to_errors
-from eigenveil.subspace.tracked.state import Answer, Sigma, State, noise_edge
+from eigenveil.subspace.tracked.loss import Clip, Spectrum, centre_distance, clip_of_block, clip_of_sigma
+from eigenveil.subspace.tracked.state import Answer, Sigma, State
 from eigenveil.subspace.tracked.tuning import Tuning
 from eigenveil.units import PrivateUnits
 
@@ -91,17 +91,8 @@ class Asking:
         mu = self.purse.spend(share)
         for_curve, for_sum = split_mu(mu, [self.tuning.curve_share, 1 - self.tuning.curve_share])
         curve = self.curve(population, centre, for_curve, "Sigma")
-        d, noise = self.units.d, self.noise(for_sum) / math.sqrt(2)
-        entries = self.k * (d - self.k)
-        clip = best_clip(
-            curve,
-            noise=noise,
-            weight=max(entries, 1),
-            entries=entries,
-            turning=self.tuning.turning_sigma,
-            tuning=self.tuning,
-            cheap=self.tuning.cheap_noise * (curve.median / d) / noise_edge(d, noise),
-        )
+        noise = self.noise(for_sum) / math.sqrt(2)
+        clip = clip_of_sigma(curve, d=self.units.d, k=self.k, noise=noise, tuning=self.tuning)
         mean = self.mean(population, centre, clip, for_sum, "Sigma")
         return Sigma(mean.value, mean.noise**2 / 2), curve, clip
 
@@ -110,13 +101,14 @@ class Asking:
 class Question:
     """M Sigma W D around a state: `columns` is D, at most 1, `inside` g.
 
-    `weight` is what noise of 1 on every entry of the answer costs.
+    `weight` is what noise of 1 on every entry of the answer costs, `excess_weight` what an excess of 1.
     """
 
     state: State
     columns: FloatArray
     inside: float
     weight: float
+    excess_weight: float
 
     @classmethod
     def about(cls, state: State, k: int, m: int, inside: float, tuning: Tuning) -> Question:
@@ -126,11 +118,13 @@ class Question:
         is a_i/lambda_i, a_i what errors along it cost.
         """
         if not state.known or m == state.d:
-            return cls(state, np.ones(m), 1.0, 1.0)
-        a = sensitivity_to_errors(state, k, m, tuning)
+            return cls(state, np.ones(m), 1.0, 1.0, 1 / max(k * (state.d - k), 1))
+        spectrum = Spectrum.of(state)
+        a = spectrum.cost_of_errors(k, m, tuning)
         columns = (a / state.eigenvalues[:m]) ** 0.25
         columns /= columns.max()
-        return cls(state, columns, inside, float(np.sum(a[:k] / columns[:k] ** 2)))
+        weight = float(np.sum(a[:k] / columns[:k] ** 2))
+        return cls(state, columns, inside, weight, spectrum.cost_of_excess(k, columns, inside, tuning))
 
     @classmethod
     def wide(cls, state: State, k: int, tuning: Tuning) -> Question:
@@ -172,13 +166,13 @@ class Question:
     def clip(self, asking: Asking, curve: NormCurve, mu: float) -> Clip:
         """The best radius, and what noise and clipping will cost, if its sum costs mu."""
         d, k, tuning = asking.units.d, asking.k, asking.tuning
-        return best_clip(
+        return clip_of_block(
             curve,
             noise=asking.noise(mu),
             weight=self.weight,
-            entries=k * (d - k),
-            turning=tuning.turning_block * max(1.0, tuning.few_columns / d),
+            excess_weight=self.excess_weight,
             distance=self.distance,
+            entries=k * (d - k),
             tuning=tuning,
         )
 

@@ -25,10 +25,9 @@ class Tuning:
         centre nearer spends half as much on its sum.
     inside : float
         g: how much of what lies inside the span of W a last round keeps.
-    turning_sigma, turning_block : float
-        phi: how much of the clipped excess is expected to turn directions, for Sigma and for a block.
-    few_columns : int
-        With fewer columns a block's excess has fewer ways to go: phi is larger by this over their number.
+    turning : float
+        phi: how much of the clipped excess of a block is expected to turn directions; as measured on real data
+        (`benchmarks/clip_bias.py`).
     near : float
         The centre is near enough when the square of its expected distance from the mean is at most this share of
         the squared radius (of 2.5 medians at most: further out, noise in counts can pass for a tail).
@@ -46,17 +45,15 @@ class Tuning:
         The most columns for which Sigma is asked for, and for which damping (it makes rows dense) is used.
     """
 
-    sigma_share: float = 0.2
-    wide_share: float = 0.2
+    sigma_share: float = 0.25
+    wide_share: float = 0.25
     curve_share: float = 0.06
-    inside: float = 0.3
-    turning_sigma: float = 0.02
-    turning_block: float = 0.05
-    few_columns: int = 30
+    inside: float = 0.2
+    turning: float = 0.12
     near: float = 0.1
     most_wide: int = 2
-    cheap_noise: float = 0.2
-    least_kept: float = 0.2
+    cheap_noise: float = 0.5
+    least_kept: float = 0.1
     least_gap: float = 0.02
     pilot_shares: tuple[float, ...] = (0.0075, 0.0225, 0.07, 0.25)
     widest_sigma: int = 1024
@@ -64,7 +61,7 @@ class Tuning:
 
     def __post_init__(self) -> None:
         shares = (self.sigma_share, self.wide_share, self.curve_share, self.least_kept, *self.pilot_shares)
-        others = (self.turning_sigma, self.turning_block, self.near, self.cheap_noise, self.least_gap)
+        others = (self.turning, self.near, self.cheap_noise, self.least_gap)
         if not (all(0 < one < 1 for one in shares) and 0 < self.inside <= 1 and all(one >= 0 for one in others)):
             raise InvalidInputError(f"expected shares between 0 and 1, and no constant below 0, got {self}.")
 
