@@ -58,6 +58,24 @@ def survey(rows, W, C, shift, skip, *, kind="double"):
     return loop.add(rows, skip), [*loop.sums, loop.f_sums]
 
 
+@settings(max_examples=40)
+@given(problems(), st.integers(1, 12))
+def test_what_is_projected_out_in_the_loop_is_so_to_the_bit(problem, rank):
+    """In every variant, for rows and columns, as if rows had been projected before."""
+    rows, W, C, shift, skip = problem
+    removed = np.random.default_rng(rank).normal(size=(rows.shape[1], rank)) / 4
+    same = {"inner": INNER, "exponents": EXPONENTS, "f_scale": 2.0**30}
+    results = []
+    for _ in each_variant():
+        for form in (rows, Columns(list(rows.T.copy()))) if len(rows) else (rows,):
+            loop = RowLoop(W, C, shift=shift, removed=removed, **same)
+            results.append([a.tobytes() for a in (loop.add(form, skip), *loop.sums, loop.f_sums)])
+        before = loops.projected_out(loops.shifted(rows, shift), removed)
+        loop = RowLoop(W, C, **same)
+        results.append([a.tobytes() for a in (loop.add(before, skip), *loop.sums, loop.f_sums)])
+    assert all(result == results[0] for result in results)
+
+
 def test_the_loops_are_compiled_here():
     assert loops.compiled()
 

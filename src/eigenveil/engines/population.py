@@ -46,6 +46,9 @@ class Population(Protocol):
     def count(self) -> int:
         """How many units are good."""
 
+    def tally(self) -> tuple[int, int]:
+        """`count` and `slots` in one pass."""
+
     def counts_within(self, centre: FloatArray, edges: FloatArray) -> IntArray:
         """For each of the ascending `edges`, how many units have norm(a_i - centre) <= edge."""
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
+
 from eigenveil._typing import FloatArray, IntArray
 from eigenveil.engines.engine import Engine
 from eigenveil.engines.local import LocalEngine
 from eigenveil.engines.plans import FullPlan, Plan
 from eigenveil.engines.population import SurveyedPopulation
-from eigenveil.engines.query import Query, SlotsQuery, SurveyQuery, Tensors
+from eigenveil.engines.query import Query, SlotsQuery, Survey, SurveyQuery, Tensors
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip
 from eigenveil.operators import MeanRows, Operator, Tensor
@@ -103,6 +105,15 @@ class SampledPopulation(SurveyedPopulation):
         self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]
     ) -> tuple[IntArray, list[IntArray]]:
         """Counts at all edges and sums at all clips, in one pass."""
+        answer = self._surveyed(centre, edges, clips)
+        return answer.counts, answer.sums
+
+    def tally(self) -> tuple[int, int]:
+        """How many units are good, and how many the plan lets in, in one pass."""
+        answer = self._surveyed(np.zeros(self.shape), np.array([np.inf]), [])
+        return int(answer.counts[0]), answer.slots
+
+    def _surveyed(self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]) -> Survey:
         query = SurveyQuery(
             operator=self.operator.without_data(),
             tensor=self.tensor,
@@ -110,8 +121,7 @@ class SampledPopulation(SurveyedPopulation):
             edges=edges,
             clips=tuple(clips),
         )
-        answer = self.reduce(query)
-        return answer.counts, answer.sums
+        return self.reduce(query)
 
     def tensors(self) -> Iterator[FloatArray]:
         """The tensors themselves, of the units let in, in the order of the data; not those of mean rows."""

@@ -76,6 +76,10 @@ class TensorPopulation(SurveyedPopulation):
         """How many units there are, bad ones included."""
         return len(self._values)
 
+    def tally(self) -> tuple[int, int]:
+        """`count` and `slots`."""
+        return self.count(), self.slots()
+
     def survey(
         self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]
     ) -> tuple[IntArray, list[IntArray]]:

@@ -4,19 +4,23 @@ from eigenveil.kernels.clips import Clip, RowSurveyor, SparseRowSurveyor, Survey
 from eigenveil.kernels.columns import Columns
 from eigenveil.kernels.fixed_point import exact_sum, symmetric_part, to_single
 from eigenveil.kernels.gram import GramSurveyor
-from eigenveil.kernels.loops import compiled, outer_means, row_product, squared_row_norms
+from eigenveil.kernels.loops import compiled, outer_means, projected_out, row_product, squared_row_norms
+from eigenveil.kernels.vectors import RowVectorSurveyor, VarianceSurveyor
 
 __all__ = [
     "Clip",
     "Columns",
     "GramSurveyor",
     "RowSurveyor",
+    "RowVectorSurveyor",
     "SparseRowSurveyor",
     "Surveyor",
     "TensorSurveyor",
+    "VarianceSurveyor",
     "compiled",
     "exact_sum",
     "outer_means",
+    "projected_out",
     "row_product",
     "squared_row_norms",
     "symmetric_part",

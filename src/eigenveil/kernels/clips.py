@@ -104,10 +104,11 @@ class TensorSurveyor:
 
 
 class RowSurveyor:
-    """x (W^T x)^T - centre over dense rows x (less a shift), never forming a tensor per row.
+    """x (W^T x)^T - centre over dense rows x (less a shift, and less P P^T x), never forming a tensor per row.
 
     The centre is rounded to single precision first. Rows of float32 are multiplied in single precision
-    (`SingleRowLoop`) unless that would cost a thousandth of a radius, as where the centre is far longer than it.
+    (`SingleRowLoop`) unless something is projected out, or that would cost a thousandth of a radius, as where the
+    centre is far longer than it.
 
     Formal guarantees
     -----------------
@@ -129,21 +130,27 @@ class RowSurveyor:
     """
 
     def __init__(
-        self, W: FloatArray, centre: FloatArray, clips: Sequence[Clip], *, shift: FloatArray | None = None
+        self,
+        W: FloatArray,
+        centre: FloatArray,
+        clips: Sequence[Clip],
+        *,
+        shift: FloatArray | None = None,
+        removed: FloatArray | None = None,
     ) -> None:
         self._clips = clips
         self._centre = to_single(centre)
         inner = [_inner_for_rows(clip, self._centre, steps=4.0) for clip in clips]
         exponents = [clip.exponent for clip in clips]
         same: dict[str, Any] = {"f_scale": 2.0**_F_BITS, "shift": shift}
-        self._loop = RowLoop(W, self._centre, inner=inner, exponents=exponents, **same)
+        self._loop = RowLoop(W, self._centre, inner=inner, exponents=exponents, removed=removed, **same)
         coarse = [_coarse_exponent(clip, self._centre) for clip in clips]
         less = [
             r - math.ldexp(0.51 * (math.isqrt(centre.size) + 1) + 1, h) for r, h in zip(inner, coarse, strict=True)
         ]
         cheap = all(h >= -100 and small > 0.999 * r for small, r, h in zip(less, inner, coarse, strict=True))
         self._single: SingleRowLoop | None = None
-        if cheap and fits(W, self._centre):
+        if cheap and removed is None and fits(W, self._centre):
             self._single = SingleRowLoop(W, self._centre, inner=less, exponents=coarse, **same)
         self._up = [1 << (h - exponent) for h, exponent in zip(coarse, exponents, strict=True)]
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
 
 GROUP, LANES = 32, 8
-_VERSION = 4
+_VERSION = 6
 
 
 def _load() -> Any:
@@ -54,6 +54,18 @@ def row_product(rows: Rows, matrix: FloatArray, *, shift: FloatArray | None = No
         work = np.empty(GROUP * (d + wide.shape[1]))
         call("row_product", *contiguous(rows), n, d, shift, wide, wide.shape[1], out, work)
     return out[:, : matrix.shape[1]]
+
+
+def projected_out(rows: FloatArray, removed: FloatArray) -> FloatArray:
+    """Every row x becomes x - P P^T x, each by itself; P = removed has orthogonal columns.
+
+    Examples
+    --------
+    >>> projected_out(np.array([[1.0, 2.0]]), np.array([[1.0], [0.0]]))
+    array([[0., 2.]])
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        return rows - row_product(row_product(rows, removed), np.ascontiguousarray(removed.T))
 
 
 def outer_means(

@@ -1,5 +1,5 @@
 /* Included by loops.c once for each vector width; defines NAME(row_squares), NAME(row_product), NAME(rows_survey),
- * NAME(rows_rounded), NAME(outer_means).
+ * NAME(rows_rounded), NAME(rows_vectors), NAME(rows_variances), NAME(outer_means).
  * Bits do not depend on WIDTH, ROWS, GROUP or SLAB: they only decide what is in flight together. */
 #define INLINE static inline __attribute__((always_inline))
 typedef double NAME(vec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
@@ -103,6 +103,26 @@ INLINE void NAME(product)(const double *x, size_t d, const double *B, size_t col
     }
 }
 
+/* GROUP rows as they are meant: less the shift, and less P P^T x, for P of `rank` columns (d x pcols, padded) and its
+ * transpose Pt (rank x dp, padded). They are read where they stand if nothing is subtracted; else they are in copy. */
+INLINE const double *NAME(fetch)(const void *X, const double *const *columns, int single, size_t i, size_t n, size_t d,
+                                 const double *shift, const double *P, size_t rank, size_t pcols, const double *Pt,
+                                 size_t dp, double *copy, double *scratch)
+{
+    if (!(single || columns || shift || P || i + GROUP > n)) return (const double *)X + i * d;
+    NAME(load)(X, columns, single, i, n, d, shift, GROUP, copy);
+    if (P) {
+        double *along = scratch, *part = scratch + GROUP * pcols;
+        NAME(product)(copy, d, P, pcols, along);
+        memset(part, 0, GROUP * dp * sizeof *part);
+        for (size_t r = 0; r < GROUP; r += ROWS)
+            NAME(tile)(along + r * pcols, pcols, 0, rank, Pt, dp, part + r * dp);
+        for (size_t r = 0; r < GROUP; r++)
+            for (size_t k = 0; k < d; k++) copy[r * d + k] -= part[r * dp + k];
+    }
+    return copy;
+}
+
 /* out = X B, row by row; cols is a multiple of 8. */
 void NAME(row_product)(const void *X, int single, size_t n, size_t d, const double *shift, const double *B,
                        size_t cols, double *out, double *work)
@@ -136,7 +156,7 @@ INLINE void NAME(add_rounded)(const double *x, size_t d, const double *y, size_t
 }
 
 /* One pass over rows x with A = x x^T: norms of A W - C, and clipped sums on integer grids.
- * Rows lie one after the other in X or, if columns are given, spread over d columns.
+ * Rows lie one after the other in X or, if columns are given, spread over d columns; see `fetch` for shift and P.
  *
  * B = [W, C, 0] is d x cols with m columns each; cc >= ||C||^2; error: relative error bound of the squared norm.
  * For each radius: inner radius, 1/grid, the sum S (d x mp) of round(c x y^T / grid) and the sum F of round(c f_scale),
@@ -144,18 +164,15 @@ INLINE void NAME(add_rounded)(const double *x, size_t d, const double *y, size_t
  * norms: upper bounds, infinite for rows that are bad or skipped. S is offset by the bits of ROUND for every row,
  * the zero rows that fill up the last group included; the caller takes them off too. */
 void NAME(rows_survey)(const void *X, const double *const *columns, int single, size_t n, size_t d, const double *shift,
+                       const double *P, size_t rank, size_t pcols, const double *Pt, size_t dp,
                        const uint8_t *skip, const double *B, size_t m, size_t cols, double cc, double error,
                        size_t radii, const double *inner, const double *per_grid, double f_scale, size_t mp,
                        uint64_t *S, int64_t *F, double *norms, double *work)
 {
-    double *copy = work, *yt = copy + GROUP * d, *cy = yt + GROUP * cols;
+    double *copy = work, *yt = copy + GROUP * d, *cy = yt + GROUP * cols, *scratch = cy + GROUP * mp;
     for (size_t i = 0; i < n; i += GROUP) {
         double norm[GROUP];
-        const double *x = copy;
-        if (single || columns || shift || i + GROUP > n)
-            NAME(load)(X, columns, single, i, n, d, shift, GROUP, copy);
-        else
-            x = (const double *)X + i * d; /* as it stands: read while it is multiplied */
+        const double *x = NAME(fetch)(X, columns, single, i, n, d, shift, P, rank, pcols, Pt, dp, copy, scratch);
         NAME(product)(x, d, B, cols, yt);
         for (size_t r = 0; r < GROUP; r++) {
             if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
@@ -209,6 +226,74 @@ void NAME(rows_rounded)(const void *X, const double *const *columns, int single,
                 else
                     for (size_t k = 0; k < d; k++) y[k] = (x[r * d + k] * c * per_grid[q] + ROUND) - ROUND;
             }
+        }
+    }
+}
+
+/* Clip a vector v of `size` entries around a centre, round it, and add it to the sum of every radius; returns its norm,
+ * or infinity for a bad one, which adds nothing. error: relative error bound of a squared norm. v becomes v - centre. */
+INLINE double NAME(add_vector)(double *v, size_t size, const double *centre, int bad, double error, size_t radii,
+                               const double *inner, const double *per_grid, uint64_t *S)
+{
+    double round = ROUND, plain = NAME(square)(v, size);
+    uint64_t zero;
+    memcpy(&zero, &round, sizeof zero);
+    for (size_t k = 0; k < size; k++) v[k] -= centre[k];
+    double s = NAME(square)(v, size), norm = NAME(upper)(s, error * s + FLOOR);
+    if (bad || !isfinite(plain) || !isfinite(s) || !isfinite(norm)) return INFINITY;
+    for (size_t q = 0; q < radii; q++) {
+        double c = norm <= inner[q] ? 1.0 : inner[q] / norm, p = per_grid[q];
+        uint64_t *sum = S + q * size;
+        size_t k = 0;
+        for (; k + WIDTH <= size; k += WIDTH)
+            *(IVEC *)(sum + k) += (IVEC)(*(const VEC *)(v + k) * c * p + ROUND) - zero;
+        for (; k < size; k++) {
+            double whole = v[k] * c * p + ROUND;
+            uint64_t bits;
+            memcpy(&bits, &whole, sizeof bits);
+            sum[k] += bits - zero;
+        }
+    }
+    return norm;
+}
+
+/* One pass over rows x as vectors: norms of x - centre, and sums of round(c (x - centre) / grid) for each radius,
+ * c = min(1, inner / norm), over good rows that are not skipped. */
+void NAME(rows_vectors)(const void *X, const double *const *columns, int single, size_t n, size_t d,
+                        const double *shift, const uint8_t *skip, const double *centre, double error, size_t radii,
+                        const double *inner, const double *per_grid, uint64_t *S, double *norms, double *work)
+{
+    for (size_t i = 0; i < n; i += GROUP) {
+        NAME(load)(X, columns, single, i, n, d, shift, GROUP, work);
+        for (size_t r = 0; r < GROUP && i + r < n; r++) {
+            if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
+            norms[i + r] = NAME(add_vector)(work + r * d, d, centre, skip && skip[i + r], error, radii, inner, per_grid, S);
+        }
+    }
+}
+
+/* The same for the numbers y_j^2, y = U^T x, and last what they leave of ||x||^2, not below 0: those from `first` on,
+ * `size` of them. B = [U, 0] is d x cols with k columns of U. */
+void NAME(rows_variances)(const void *X, const double *const *columns, int single, size_t n, size_t d,
+                          const double *shift, const uint8_t *skip, const double *B, size_t k, size_t cols, size_t first,
+                          size_t size, const double *centre, double error, size_t radii, const double *inner,
+                          const double *per_grid, uint64_t *S, double *norms, double *work)
+{
+    double *copy = work, *y = copy + GROUP * d, *v = y + GROUP * cols;
+    for (size_t i = 0; i < n; i += GROUP) {
+        const double *x = copy;
+        if (single || columns || shift || i + GROUP > n)
+            NAME(load)(X, columns, single, i, n, d, shift, GROUP, copy);
+        else
+            x = (const double *)X + i * d;
+        NAME(product)(x, d, B, cols, y);
+        for (size_t r = 0; r < GROUP && i + r < n; r++) {
+            if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
+            double s = NAME(square)(x + r * d, d), rest = s - NAME(square)(y + r * cols, k);
+            for (size_t j = 0; j < k; j++) v[j] = y[r * cols + j] * y[r * cols + j];
+            v[k] = rest > 0 ? rest : 0;
+            int bad = !isfinite(s) || (skip && skip[i + r]);
+            norms[i + r] = NAME(add_vector)(v + first, size, centre, bad, error, radii, inner, per_grid, S);
         }
     }
 }

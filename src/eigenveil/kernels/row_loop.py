@@ -99,7 +99,19 @@ class RowLoop(Loop):
 
     `sums` is the sum of the integers nearest to c x y^T / 2^exponent, c = min(1, inner/norm), over good rows, and
     `f_sums` that of round(c f_scale): the whole is sums - f_sums C/(f_scale 2^exponent).
+
+    Parameters
+    ----------
+    removed : array of shape (d, rank), optional
+        P, with orthogonal columns: P P^T x is subtracted from every row, after the shift.
     """
+
+    def __init__(self, W: FloatArray, C: FloatArray, *, removed: FloatArray | None = None, **same: Any) -> None:
+        super().__init__(W, C, **same)
+        self.removed = removed
+        self._projection: tuple[FloatArray | None, FloatArray | None] = (None, None)
+        if removed is not None:
+            self._projection = loops.padded_columns(removed), loops.padded_columns(removed.T)
 
     def _start(self) -> None:
         super()._start()
@@ -111,7 +123,7 @@ class RowLoop(Loop):
 
     @cached_property
     def _work(self) -> FloatArray:
-        return np.empty(GROUP * (self.d + self.both.shape[1] + self.mp))
+        return np.empty(GROUP * (self.d + self.both.shape[1] + self.mp + sum(map(_width, self._projection))))
 
     def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
         """Add a block of rows; returns their norms.
@@ -123,13 +135,17 @@ class RowLoop(Loop):
             chunk = np.asarray(chunk)
         norms = np.empty(len(chunk))
         if not loops.compiled():
-            self._add_in_numpy(loops.shifted(np.asarray(chunk), self.shift), skip, norms)
+            x = loops.shifted(np.asarray(chunk), self.shift)
+            self._add_in_numpy(x if self.removed is None else loops.projected_out(x, self.removed), skip, norms)
         else:
             flags = None if skip is None else skip.astype(np.uint8)
-            head = (*places(chunk), ctypes.c_int(single), norms.size, self.d, self.shift, flags)
+            along, across = self._projection
+            rank = 0 if self.removed is None else self.removed.shape[1]
+            head = (*places(chunk), ctypes.c_int(single), norms.size, self.d, self.shift)
+            projection = (along, rank, _width(along), across, _width(across))
             public = (self.both, self.m, self.both.shape[1], self.cc, norm_error(self.d, self.m))
             radii = (self.inner.size, self.inner, self.per_grid, self.f_scale, self.mp, self._sums, self.f_sums)
-            loops.call("rows_survey", *head, *public, *radii, norms, self._work)
+            loops.call("rows_survey", *head, *projection, flags, *public, *radii, norms, self._work)
             self._offsets += -(-norms.size // GROUP) * GROUP
         return norms
 
@@ -158,6 +174,10 @@ class RowLoop(Loop):
                 cy = np.where((f > 0)[:, None], yt[:, :m] * f[:, None] * per_grid, 0.0)
                 for i in range(len(x)):
                     self._sums[q, :, :m] += rounded(cy[i] * x[i][:, None])
+
+
+def _width(matrix: FloatArray | None) -> int:
+    return 0 if matrix is None else matrix.shape[1]
 
 
 def rounded(values: FloatArray) -> IntArray:

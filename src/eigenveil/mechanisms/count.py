@@ -130,12 +130,12 @@ def noisy_census(population: Population, *, mu: float, veil: Veil, what: str = "
     if veil.relation is Relation.REPLACE and population.fixed_places:
         grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=1, purpose=Purpose.COUNT)
         veil.ledger.declare("number of slots", note="public under replace", purpose=Purpose.COUNT)
-        slots = population.slots()
-        bad = float(grant.release(grant.on_grid([slots - population.count()]))[0])
+        good, slots = population.tally()
+        bad = float(grant.release(grant.on_grid([slots - good]))[0])
         return Census(good=Noisy(slots - bad, 1 / mu), bad=Noisy(bad, 1 / mu))
     sensitivity = 1.0 if veil.relation is Relation.ADD_REMOVE else math.nextafter(math.sqrt(2.0), 2.0)
     grant = veil.gaussian(what, mu=mu, sensitivity=sensitivity, draws=2, purpose=Purpose.COUNT)
-    good = population.count()
-    pair = grant.release(grant.on_grid([good, population.slots() - good]))
+    good, slots = population.tally()
+    pair = grant.release(grant.on_grid([good, slots - good]))
     noise = sensitivity / mu
     return Census(good=Noisy(float(pair[0]), noise), bad=Noisy(float(pair[1]), noise))

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from eigenveil._typing import FloatArray, IntArray
-from eigenveil.kernels import exact_sum, row_product, squared_row_norms, to_single
-from eigenveil.operators.operator import also_removed, cut, take_off
+from eigenveil.kernels import exact_sum, projected_out, row_product, squared_row_norms, to_single
+from eigenveil.operators.operator import also_removed, cut
 from eigenveil.sources import Partition, Source
 from eigenveil.sources.source import Schema, Values
 
@@ -63,7 +63,7 @@ class FromRows:
         with np.errstate(invalid="ignore", over="ignore"):
             rows = np.ascontiguousarray(plain, dtype=np.float64)
             rows = rows if self.shift is None else rows - self.shift
-        return rows if self.removed is None else take_off(rows, self.removed)
+        return rows if self.removed is None else projected_out(rows, self.removed)
 
     def row_variances(self, values: Values, U: FloatArray) -> FloatArray:
         """(u_j^T x)^2 of every row x, and last what of its squared norm they leave; nan for a bad row.

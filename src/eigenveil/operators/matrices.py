@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from eigenveil._typing import FloatArray, Rows
-from eigenveil.kernels import row_product, squared_row_norms
+from eigenveil.kernels import projected_out, row_product, squared_row_norms
 from eigenveil.operators.explicit import ExplicitOperator, no_rows
-from eigenveil.operators.operator import also_removed, cut, take_off
+from eigenveil.operators.operator import also_removed, cut
 from eigenveil.sources import Block
 
 
@@ -44,19 +44,19 @@ class MatricesOperator(ExplicitOperator):
         """A W, or P A P W: every row of A by itself, then every column of the product by itself."""
         n = block.units
         if self.removed is not None:
-            W = take_off(np.ascontiguousarray(W.T), self.removed).T
+            W = projected_out(np.ascontiguousarray(W.T), self.removed).T
         rows = _doubles(block).reshape(-1, self.d)
         out = row_product(rows, np.ascontiguousarray(W)).reshape(n, self.d, W.shape[1])
         if self.removed is None:
             return out
         columns = np.ascontiguousarray(np.swapaxes(out, 1, 2)).reshape(-1, self.d)
-        return np.swapaxes(take_off(columns, self.removed).reshape(n, W.shape[1], self.d), 1, 2)
+        return np.swapaxes(projected_out(columns, self.removed).reshape(n, W.shape[1], self.d), 1, 2)
 
     def variances(self, block: Block, U: FloatArray) -> FloatArray:
         """Inner products with u_j u_j^T, and with what they leave of the identity (or of P P)."""
         P = np.eye(self.d)
         if self.removed is not None:
-            P, U = take_off(P, self.removed), take_off(np.ascontiguousarray(U.T), self.removed).T
+            P, U = projected_out(P, self.removed), projected_out(np.ascontiguousarray(U.T), self.removed).T
         outer = np.ascontiguousarray((U[:, None, :] * U[None, :, :]).reshape(self.d**2, U.shape[1]))
         rest = row_product(P, P).reshape(-1, 1) - row_product(outer, np.ones((U.shape[1], 1)))
         entries = _doubles(block).reshape(block.units, self.d**2)

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from eigenveil._typing import FloatArray
-from eigenveil.kernels import Clip, Surveyor, row_product
+from eigenveil.kernels import Clip, Surveyor
 from eigenveil.operators.tensors import Tensor
 from eigenveil.sources import Block, Partition
 
@@ -85,18 +85,6 @@ def cut(units: int, entries: int) -> Iterator[slice]:
     """Slices of units, each with about a million entries (8 MB) when a unit has `entries` of them."""
     step = max(1, (1 << 20) // entries)
     return (slice(start, min(start + step, units)) for start in range(0, units, step))
-
-
-def take_off(rows: FloatArray, removed: FloatArray) -> FloatArray:
-    """P x for every row x, each row by itself.
-
-    Examples
-    --------
-    >>> take_off(np.array([[1.0, 2.0]]), np.array([[1.0], [0.0]]))
-    array([[0., 2.]])
-    """
-    with np.errstate(invalid="ignore", over="ignore"):
-        return rows - row_product(row_product(rows, removed), np.ascontiguousarray(removed.T))
 
 
 def also_removed(before: FloatArray | None, removed: FloatArray) -> FloatArray:

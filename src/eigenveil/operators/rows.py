@@ -12,9 +12,11 @@ from eigenveil.kernels import (
     Clip,
     GramSurveyor,
     RowSurveyor,
+    RowVectorSurveyor,
     SparseRowSurveyor,
     Surveyor,
     TensorSurveyor,
+    VarianceSurveyor,
     row_product,
 )
 from eigenveil.operators.from_rows import FromRows
@@ -49,30 +51,38 @@ class RowsOperator(FromRows):
         return self.dense(block.values)
 
     def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """For products and matrices from X W, X C and row norms, with no tensor per row."""
+        """From X W, X C and row norms, with no tensor per row; explicit tensors only of sparse rows' variances."""
+        whole = self._whole(tensor)
+        shift = self.shift if whole else None  # dense pieces are shifted already
         if self._formed(tensor):
             return TensorSurveyor(centre, clips)
-        shift = self.shift if self.removed is None else None  # dense pieces are shifted already
-        W = _columns(tensor, self.d)
         if self.sparse and self.removed is None:
-            return SparseRowSurveyor(W, centre, clips, shift=shift)
-        assert W is not None, "dense rows are formed"
+            return SparseRowSurveyor(_columns(tensor, self.d), centre, clips, shift=shift)
+        if isinstance(tensor, MeanRows):
+            return RowVectorSurveyor(centre, clips, shift=shift)
+        if isinstance(tensor, Variances):
+            return VarianceSurveyor(tensor.U, tensor.entries, centre, clips, shift=shift)
         if isinstance(tensor, Matrices) and not centre.any():
             return GramSurveyor(self.d, clips, shift=shift)
-        return RowSurveyor(W, centre, clips, shift=shift)
+        W = _columns(tensor, self.d)
+        assert W is not None, "rows themselves have a surveyor of their own"
+        return RowSurveyor(W, centre, clips, shift=shift, removed=self.removed if whole else None)
 
     def pieces(self, tensor: Tensor, block: Block) -> Iterator[tuple[Any, slice]]:
         """Rows as they are; or a few at a time, explicit tensors or dense rows."""
         if self._formed(tensor):
             return formed_pieces(self, tensor, block)
-        if self.removed is None:
+        if self._whole(tensor):
             return iter([(block.values, slice(None))])
         return ((self.dense(block.values[where]), where) for where in cut(block.units, self.d))
 
+    def _whole(self, tensor: Tensor) -> bool:
+        """Whether a surveyor takes rows as they are in the data, and does all that is done to them."""
+        return self.removed is None or (isinstance(tensor, Products) and not self.sparse)
+
     def _formed(self, tensor: Tensor) -> bool:
-        """Whether tensors are formed: variances, and rows unless they stay sparse."""
-        sparse = self.sparse and self.removed is None
-        return isinstance(tensor, Variances) or (isinstance(tensor, MeanRows) and not sparse)
+        """Whether tensors are formed: variances of rows that stay sparse."""
+        return isinstance(tensor, Variances) and self.sparse and self.removed is None
 
 
 def _columns(tensor: Tensor, d: int) -> FloatArray | None:

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eigenveil._typing import FloatArray
-from eigenveil.kernels import Clip, Surveyor, row_product, squared_row_norms, symmetric_part
-from eigenveil.operators.operator import formed_pieces, take_off
+from eigenveil.kernels import Clip, Surveyor, projected_out, row_product, squared_row_norms, symmetric_part
+from eigenveil.operators.operator import formed_pieces
 from eigenveil.operators.rows import RowsOperator
 from eigenveil.operators.tensors import Matrices, Products, Tensor, Variances
 from eigenveil.sources import Block, Partition
@@ -89,7 +89,7 @@ class SpikedOperator:
 
     def projected(self, removed: FloatArray) -> SpikedOperator:
         """The operator of P A P."""
-        directions = take_off(np.ascontiguousarray(self.directions.T), removed).T
+        directions = projected_out(np.ascontiguousarray(self.directions.T), removed).T
         return SpikedOperator(self.rows.projected(removed), directions, self.eigenvalues)
 
     def _common(self, W: FloatArray) -> FloatArray:

@@ -151,6 +151,10 @@ class Imagined:
         """All are good."""
         return self.n
 
+    def tally(self) -> tuple[int, int]:
+        """All are good."""
+        return self.n, self.n
+
     def counts_within(self, centre: FloatArray, edges: FloatArray) -> Any:
         """How many units lie within each edge."""
         norms = np.sort(self.norms(centre))

@@ -1,0 +1,160 @@
+"""One pass over dense rows for a vector per row: the row itself, or its variances along directions."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
+from eigenveil.kernels import loops
+from eigenveil.kernels.clips import Clip
+from eigenveil.kernels.columns import Columns, places
+from eigenveil.kernels.fixed_point import inner_radius
+from eigenveil.kernels.loops import GROUP
+from eigenveil.kernels.row_loop import FLOOR, norm_error, rounded, upper
+
+_MOST_STEPS = 50
+
+
+class VectorSurveyor(ABC):
+    """A vector v per row, less a centre: norms, and for every clip the sum of the integers nearest to c (v - C)/g.
+
+    Formal guarantees
+    -----------------
+    What is computed for v - C, C the centre, is a function of the row and of public numbers, to the bit; all that
+    follows is exact for it. With u the norm that is returned, c = min(1, r'/u) and g = 2^exponent: u is not below
+    the true norm of the computed vector (`norm_error` bounds the sum of squares, `FLOOR` is far above what
+    underflow takes), so the argument of `clip_to_grid` holds as it stands, and what a row adds has norm at most R.
+    Rounding by adding 1.5 2^52 needs numbers below 2^51: where R is not below 2^50 g every row is clipped to
+    nothing (r' = 0), as computed norms are above 0. Integers add exactly, in any order.
+
+    A row is bad if its squared norm, that of v, or that of v - centre is not finite; it adds nothing.
+    """
+
+    def __init__(self, centre: FloatArray, clips: Sequence[Clip], *, shift: FloatArray | None = None) -> None:
+        self._centre = np.ascontiguousarray(centre, dtype=np.float64)
+        self._shift = None if shift is None else np.ascontiguousarray(shift, dtype=np.float64)
+        size = self._centre.size
+        inner = [
+            inner_radius(size=size, radius=clip.radius, exponent=clip.exponent)
+            if clip.radius < math.ldexp(1.0, clip.exponent + _MOST_STEPS)
+            else 0.0
+            for clip in clips
+        ]
+        self._inner = np.array(inner, dtype=np.float64)
+        self._per_grid = np.ldexp(1.0, -np.array([clip.exponent for clip in clips], dtype=np.int64))
+        self._sums = np.zeros((len(clips), size), dtype=np.int64)
+
+    def fresh(self) -> Self:
+        """The same with empty sums."""
+        twin = copy.copy(self)
+        vars(twin).pop("_work", None)
+        vars(twin)["_sums"] = np.zeros_like(self._sums)
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the work space."""
+        return {name: value for name, value in vars(self).items() if name != "_work"}
+
+    def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
+        """Take in rows of shape (units, d)."""
+        single = chunk.dtype == np.float32
+        if isinstance(chunk, Columns) and (single or not loops.compiled()):
+            chunk = np.asarray(chunk)
+        n, d = chunk.shape
+        norms = np.empty(n)
+        error = norm_error(self._centre.size, 1)
+        if not loops.compiled():
+            x = loops.shifted(np.asarray(chunk), self._shift)
+            vectors, bad = self._vectors(x)
+            self._add_in_numpy(vectors, bad if skip is None else bad | skip, error, norms)
+            return norms
+        flags = None if skip is None else skip.astype(np.uint8)
+        head = (*places(chunk), ctypes.c_int(single), n, d, self._shift, flags)
+        radii = (self._inner.size, self._inner, self._per_grid, self._sums)
+        self._call(head, (self._centre, error, *radii, norms))
+        return norms
+
+    @abstractmethod
+    def _call(self, head: tuple[object, ...], tail: tuple[object, ...]) -> None:
+        """Run the compiled loop."""
+
+    @abstractmethod
+    def _vectors(self, x: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """The vectors of rows, as the compiled loop computes them, and which rows are bad by themselves."""
+
+    def merge(self, other: Self) -> None:
+        """Add what another has summed."""
+        self._sums += other._sums
+
+    def sums(self) -> list[IntArray]:
+        """One sum per clip."""
+        return list(self._sums)
+
+    def _add_in_numpy(self, vectors: FloatArray, bad: BoolArray, error: float, norms: FloatArray) -> None:
+        """The numpy twin: the same operations in the same order."""
+        with np.errstate(all="ignore"):
+            plain = loops.squared_row_norms(vectors)
+            away = vectors - self._centre
+            s = loops.squared_row_norms(away)
+            norms[:] = upper(s, error * s + FLOOR)
+            norms[bad | ~(np.isfinite(plain) & np.isfinite(s) & np.isfinite(norms))] = np.inf
+            good = np.isfinite(norms)
+            for q, (inner, per_grid) in enumerate(zip(self._inner, self._per_grid, strict=True)):
+                c = np.where(norms <= inner, 1.0, inner / norms)
+                self._sums[q] += rounded((away * c[:, None] * per_grid)[good]).sum(axis=0)
+
+
+class RowVectorSurveyor(VectorSurveyor):
+    """Rows themselves."""
+
+    @cached_property
+    def _work(self) -> FloatArray:
+        return np.empty(GROUP * self._centre.size)
+
+    def _call(self, head: tuple[object, ...], tail: tuple[object, ...]) -> None:
+        loops.call("rows_vectors", *head, *tail, self._work)
+
+    def _vectors(self, x: FloatArray) -> tuple[FloatArray, BoolArray]:
+        return x, np.zeros(len(x), dtype=bool)
+
+
+class VarianceSurveyor(VectorSurveyor):
+    """y_j^2, y = U^T x, and last what they leave of ||x||^2, not below 0; `entries` says which of these k + 1."""
+
+    def __init__(
+        self,
+        U: FloatArray,
+        entries: slice,
+        centre: FloatArray,
+        clips: Sequence[Clip],
+        *,
+        shift: FloatArray | None = None,
+    ) -> None:
+        super().__init__(centre, clips, shift=shift)
+        self._U, self._k = loops.padded_columns(U), U.shape[1]
+        self._first = range(self._k + 1)[entries].start
+
+    @cached_property
+    def _work(self) -> FloatArray:
+        d, cols = self._U.shape
+        return np.empty(GROUP * (d + cols) + self._k + 1)
+
+    def _call(self, head: tuple[object, ...], tail: tuple[object, ...]) -> None:
+        middle = (self._U, self._k, self._U.shape[1], self._first, self._centre.size)
+        loops.call("rows_variances", *head, *middle, *tail, self._work)
+
+    def _vectors(self, x: FloatArray) -> tuple[FloatArray, BoolArray]:
+        with np.errstate(all="ignore"):
+            y = loops.row_product(x, self._U)[:, : self._k]
+            s = loops.squared_row_norms(x)
+            rest = s - loops.squared_row_norms(y)
+            whole = np.concatenate([y * y, np.where(rest > 0, rest, 0.0)[:, None]], axis=1)
+        return whole[:, self._first : self._first + self._centre.size], ~np.isfinite(s)
