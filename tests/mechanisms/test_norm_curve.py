@@ -5,7 +5,7 @@ import pytest
 
 from eigenveil.engines import TensorPopulation
 from eigenveil.mechanisms import Veil, no_noise
-from eigenveil.mechanisms.norm_curve import ABOVE, BELOW, MEDIAN_SHARE, norm_curve
+from eigenveil.mechanisms.norm_curve import ABOVE, ANCHOR_SHARE, BELOW, norm_curve
 from eigenveil.mechanisms.radius import EDGES
 from eigenveil.privacy import Budget, Ledger
 
@@ -28,15 +28,31 @@ def test_without_noise_it_is_the_curve():
     np.testing.assert_allclose(found.excess[:20], excess[:20], rtol=0.05)
 
 
+def test_it_is_seen_also_where_more_than_half_of_the_units_are_zero():
+    norms = np.random.default_rng(0).lognormal(size=50_000)
+    norms[:30_000] = 0
+    found, _ = curve_of(norms)
+    assert found.edges[0] < np.quantile(norms[30_000:], 0.1)
+    excess = np.array([np.mean(np.maximum(norms - edge, 0)) for edge in found.edges])
+    np.testing.assert_allclose(found.excess[:20], excess[:20], rtol=0.05)
+
+
+def test_what_lies_beyond_the_last_edge_counts():
+    """Else it would look as if nothing were clipped there."""
+    found, _ = curve_of(np.r_[np.ones(8000), np.full(2000, 1e6)])
+    assert found.beyond[-1] == pytest.approx(0.2)
+    assert found.excess[-1] == pytest.approx(0.2 * found.edges[-1])
+
+
 def test_what_is_charged():
     for relation, sensitivity in (("add-remove", 1.0), ("replace", math.sqrt(2))):
         found, ledger = curve_of(np.ones(100), relation=relation, mu=0.5)
-        median, counts = ledger.entries
-        assert (median.releases, median.draws, median.sensitivity) == (10, 10, 1.0)
+        anchor, counts = ledger.entries
+        assert (anchor.releases, anchor.draws, anchor.sensitivity) == (10, 10, 1.0)
         assert (counts.releases, counts.draws) == (1, BELOW + ABOVE + 1)
         assert counts.sensitivity == pytest.approx(sensitivity)
         assert ledger.mu == pytest.approx(0.5)
-        assert found.count_noise == pytest.approx(median.scale * math.sqrt(MEDIAN_SHARE))
+        assert found.count_noise == pytest.approx(anchor.scale * math.sqrt(ANCHOR_SHARE))
 
 
 @pytest.mark.parametrize("norms", [[], [0.0] * 9, [1e300] * 9, [np.nan, np.inf, 1.0, 2.0, 3.0], [5e-39] * 7])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from eigenveil.engines import SampledPopulation
 from eigenveil.kernels import Clip, loops
 from eigenveil.operators import Matrices, Products, Variances, samples
 from kernels.test_number_range import extreme_rows
@@ -58,3 +59,12 @@ def test_matrices(dtype):
     rows = extreme_rows(dtype)
     survey_all(samples.matrices(np.ascontiguousarray(rows.reshape(-1, 3, 3))))
     survey_all(samples.matrices(np.ascontiguousarray(rows.reshape(-1, 3, 3))).projected(U[:, :1]))
+
+
+@pytest.mark.parametrize("entries", [0, 1])
+def test_a_block_of_sparse_rows_without_entries_is_like_any_other(entries):
+    """One unit must not decide whether a fit fails."""
+    rows = sparse.csr_array(([1.0][:entries], ([0][:entries], [0][:entries])), shape=(300, 5))
+    operator = samples.rows(rows).shifted(np.arange(5.0))
+    population = SampledPopulation(operator, Variances(np.eye(5, 2)))
+    assert population.count() == 300

@@ -245,6 +245,7 @@ INLINE double NAME(add_vector)(double *v, size_t size, const double *centre, int
         double c = norm <= inner[q] ? 1.0 : inner[q] / norm, p = per_grid[q];
         uint64_t *sum = S + q * size;
         size_t k = 0;
+        for (; inner[q] * p >= 0x1p50 && k < size; k++) sum[k] += (uint64_t)(int64_t)rint(v[k] * c * p);
         for (; k + WIDTH <= size; k += WIDTH)
             *(IVEC *)(sum + k) += (IVEC)(*(const VEC *)(v + k) * c * p + ROUND) - zero;
         for (; k < size; k++) {

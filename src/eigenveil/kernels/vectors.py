@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import ctypes
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
@@ -20,7 +19,8 @@ from eigenveil.kernels.fixed_point import inner_radius
 from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, norm_error, rounded, upper
 
-_MOST_STEPS = 50
+_FAST_STEPS = 2.0**50
+"""Below so many grid steps numbers are rounded by adding 1.5 2^52."""
 
 
 class VectorSurveyor(ABC):
@@ -32,8 +32,8 @@ class VectorSurveyor(ABC):
     follows is exact for it. With u the norm that is returned, c = min(1, r'/u) and g = 2^exponent: u is not below
     the true norm of the computed vector (`norm_error` bounds the sum of squares, `FLOOR` is far above what
     underflow takes), so the argument of `clip_to_grid` holds as it stands, and what a row adds has norm at most R.
-    Rounding by adding 1.5 2^52 needs numbers below 2^51: where R is not below 2^50 g every row is clipped to
-    nothing (r' = 0), as computed norms are above 0. Integers add exactly, in any order.
+    Rounding by adding 1.5 2^52 needs numbers below 2^51; from 2^50 steps on, numbers are rounded one by one.
+    Integers add exactly, in any order.
 
     A row is bad if its squared norm, that of v, or that of v - centre is not finite; it adds nothing.
     """
@@ -42,12 +42,7 @@ class VectorSurveyor(ABC):
         self._centre = np.ascontiguousarray(centre, dtype=np.float64)
         self._shift = None if shift is None else np.ascontiguousarray(shift, dtype=np.float64)
         size = self._centre.size
-        inner = [
-            inner_radius(size=size, radius=clip.radius, exponent=clip.exponent)
-            if clip.radius < math.ldexp(1.0, clip.exponent + _MOST_STEPS)
-            else 0.0
-            for clip in clips
-        ]
+        inner = [inner_radius(size=size, radius=clip.radius, exponent=clip.exponent) for clip in clips]
         self._inner = np.array(inner, dtype=np.float64)
         self._per_grid = np.ldexp(1.0, -np.array([clip.exponent for clip in clips], dtype=np.int64))
         self._sums = np.zeros((len(clips), size), dtype=np.int64)
@@ -69,6 +64,7 @@ class VectorSurveyor(ABC):
         if isinstance(chunk, Columns) and (single or not loops.compiled()):
             chunk = np.asarray(chunk)
         n, d = chunk.shape
+        assert d == self._d, "loops go over memory by this number"
         norms = np.empty(n)
         error = norm_error(self._centre.size, 1)
         if not loops.compiled():
@@ -81,6 +77,11 @@ class VectorSurveyor(ABC):
         radii = (self._inner.size, self._inner, self._per_grid, self._sums)
         self._call(head, (self._centre, error, *radii, norms))
         return norms
+
+    @property
+    @abstractmethod
+    def _d(self) -> int:
+        """Number of columns."""
 
     @abstractmethod
     def _call(self, head: tuple[object, ...], tail: tuple[object, ...]) -> None:
@@ -109,11 +110,17 @@ class VectorSurveyor(ABC):
             good = np.isfinite(norms)
             for q, (inner, per_grid) in enumerate(zip(self._inner, self._per_grid, strict=True)):
                 c = np.where(norms <= inner, 1.0, inner / norms)
-                self._sums[q] += rounded((away * c[:, None] * per_grid)[good]).sum(axis=0)
+                scaled = (away * c[:, None] * per_grid)[good]
+                whole = rounded(scaled) if inner * per_grid < _FAST_STEPS else np.rint(scaled).astype(np.int64)
+                self._sums[q] += whole.sum(axis=0)
 
 
 class RowVectorSurveyor(VectorSurveyor):
     """Rows themselves."""
+
+    @property
+    def _d(self) -> int:
+        return self._centre.size
 
     @cached_property
     def _work(self) -> FloatArray:
@@ -141,6 +148,10 @@ class VarianceSurveyor(VectorSurveyor):
         super().__init__(centre, clips, shift=shift)
         self._U, self._k = loops.padded_columns(U), U.shape[1]
         self._first = range(self._k + 1)[entries].start
+
+    @property
+    def _d(self) -> int:
+        return len(self._U)
 
     @cached_property
     def _work(self) -> FloatArray:

@@ -111,7 +111,8 @@ def sums_by(group: IntArray, groups: int, columns: Iterable[FloatArray]) -> Floa
     >>> sums_by(np.array([0, 2, 2]), 3, [np.array([1.0, 2.0, 3.0])]).tolist()
     [[1.0], [0.0], [5.0]]
     """
-    return np.stack([np.bincount(group, weights=values, minlength=groups) for values in columns], axis=1)
+    sums = [np.bincount(group, weights=values, minlength=groups) for values in columns]
+    return np.stack(sums, axis=1).astype(np.float64, copy=False)  # without values, bincount returns integers
 
 
 def _with_rest(y: FloatArray, squares: FloatArray) -> FloatArray:

@@ -10,7 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eigenveil._typing import FloatArray
-from eigenveil.kernels import Clip, Surveyor, projected_out, row_product, squared_row_norms, symmetric_part
+from eigenveil.kernels import (
+    Clip,
+    Surveyor,
+    TensorSurveyor,
+    projected_out,
+    row_product,
+    squared_row_norms,
+    symmetric_part,
+)
 from eigenveil.operators.operator import formed_pieces
 from eigenveil.operators.rows import RowsOperator
 from eigenveil.operators.tensors import Matrices, Products, Tensor, Variances
@@ -69,6 +77,8 @@ class SpikedOperator:
 
     def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
         """That of z z^T around the centre less the common part, symmetric to the bit where the tensor is."""
+        if isinstance(tensor, Variances):
+            return TensorSurveyor(centre, clips)
         if isinstance(tensor, Products):
             return self.rows.surveyor(tensor, centre - self._common(tensor.W), clips)
         if isinstance(tensor, Matrices):

@@ -36,7 +36,7 @@ def curve_of(norms):
     edges = 2.0 ** (np.arange(-8, 25) / 4) * np.median(norms)
     beyond = np.array([np.mean(norms > edge) for edge in edges])
     excess = np.array([np.mean(np.maximum(norms - edge, 0)) for edge in edges])
-    return NormCurve(float(np.median(norms)), edges, beyond, excess, 0.0)
+    return NormCurve(edges, beyond, excess, 0.0)
 
 
 def clip_of(norms, noise, *, excess_weight=0.01, distance=0.0):

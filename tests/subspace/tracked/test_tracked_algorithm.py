@@ -159,7 +159,7 @@ def test_as_many_directions_as_columns_are_sigma_itself():
     release = tracked_pca(data.samples, 3, epsilon=1.0, delta=1e-6)
     assert release.diagnostics.rounds == ()
     assert [entry.what for entry in release.ledger.entries if "Sigma" in entry.what] == [
-        "Sigma: median",
+        "Sigma: anchor",
         "Sigma: counts",
         "Sigma",
     ]
@@ -345,3 +345,29 @@ def test_a_spectrum_that_cannot_be_one_is_refused_and_nothing_is_drawn(spectrum,
 def test_constants_that_cannot_be_are_refused_before_anything_is_charged(wrong):
     with pytest.raises(InvalidInputError, match="shares between 0 and 1"):
         Tuning(**wrong)
+
+
+def test_a_cluster_of_equal_eigenvalues_is_no_failure():
+    """Seen with this seed: LAPACK returned none of two eigenvectors, after everything was spent."""
+    X = np.random.default_rng(121).normal(size=(50, 40))
+    release = quietly(X, 1, epsilon=10.0, delta=0.01, random_state=121, oversampling=1)
+    assert_orthonormal(release, 1, 40)
+
+
+def test_without_spare_directions_clipping_is_not_taken_to_be_free():
+    X = np.random.default_rng(0).lognormal(size=(60_000, 20)) * np.sqrt(0.7 ** np.arange(20))
+    S = X.T @ X / len(X)
+    none, ten = (
+        ev.metrics.zeta(quietly(X, 2, epsilon=1.0, delta=1e-6, random_state=3, oversampling=m).components, S)
+        for m in (0, 10)
+    )
+    assert none < 3 * ten + 0.01
+
+
+def test_where_most_units_are_zero_the_others_are_not_clipped_to_nothing():
+    rng = np.random.default_rng(1)
+    X = rng.lognormal(size=(60_000, 20)) * np.sqrt(0.7 ** np.arange(20))
+    X[rng.random(60_000) < 0.6] = 0
+    release = quietly(X, 2, epsilon=1.0, delta=1e-6, random_state=1)
+    assert release.diagnostics.rounds[-1].radius > 1e-3
+    assert ev.metrics.zeta(release.components, X.T @ X / len(X)) < 0.05

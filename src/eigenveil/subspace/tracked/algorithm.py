@@ -111,8 +111,8 @@ def tracked_pca(
         Eigenvalues of Sigma, largest first, if they are public anyway; declared in the ledger. The first
         k are then `eigenvalues`, and no variances along the directions are bought.
     oversampling : int
-        How many directions more than k are followed while directions have not converged; at most 2 k,
-        unless the start is random.
+        How many directions more than k are followed while directions have not converged; at least 1, and at
+        most 2 k unless the start is random.
     tuning : Tuning
         The constants of the method, for experiments.
     **arguments
@@ -222,12 +222,13 @@ class Search:
     def directions(self) -> State:
         """The state after all questions."""
         asking, k, d = self.asking, self.asking.k, self.asking.units.d
+        spare = max(self.oversampling, 1)
         most = min(max(k + 1, d // 2), d)
         if d > asking.tuning.widest_sigma:
-            return self.refined(self.from_random_start(min(k + self.oversampling, most)))
+            return self.refined(self.from_random_start(min(k + spare, most)))
         sigma, curve, clip = asking.sigma(asking.tuning.sigma_share if k < d else 1.0)
         self.sigma_kept, self.count_noise = clip.kept, curve.count_noise
-        state = State.of_sigma(sigma, min(k + min(self.oversampling, 2 * k), most))
+        state = State.of_sigma(sigma, min(k + min(spare, 2 * k), most))
         return self.refined(state) if k < d else state
 
     def from_random_start(self, followed: int) -> State:

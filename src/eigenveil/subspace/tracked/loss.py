@@ -157,7 +157,7 @@ def clip_of_sigma(curve: NormCurve, *, d: int, k: int, noise: float, tuning: Tun
 def _least(curve: NormCurve, losses: FloatArray, tuning: Tuning, cheap: float = 0.0) -> Clip:
     """The radius of the least loss that leaves enough units whole; up to `cheap`, all that are seen."""
     allowed = curve.beyond <= 1 - tuning.least_kept
-    if not allowed.any():  # few units: noise in the counts hides the curve
+    if not allowed.any():
         allowed = curve.edges >= curve.median
     best = int(np.argmin(np.where(allowed, losses, math.inf)))
     seen = int(np.count_nonzero(curve.beyond))  # the first edge that no unit is seen beyond

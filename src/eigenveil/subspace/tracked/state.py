@@ -130,11 +130,7 @@ class State:
             return self._within_block(A, B, outside, inside, answer.variance)
         now = W @ A @ W.T + B @ W.T + W @ B.T + self.sigma.outside(W)
         M = self.V.shape[1]
-        try:
-            values, vectors = linalg.eigh(now, subset_by_index=[self.d - M, self.d - 1])
-        except linalg.LinAlgError:  # LAPACK may fail on a part where eigenvalues are equal
-            values, vectors = (found[..., self.d - M :] for found in np.linalg.eigh(now))
-        values, vectors = values[::-1], np.ascontiguousarray(vectors[:, ::-1])
+        values, vectors = _leading(now, M)
         turn = (W.T @ vectors) ** 2
         new = np.maximum(1 - turn.sum(axis=0), 0.0)
         return State(
@@ -196,6 +192,18 @@ class State:
             outside=turn.T @ before[0] + new * before[0].max() + (turn.T @ moved) * left,
             inside=turn.T @ before[1] + new * before[1].max(),
         )
+
+
+def _leading(matrix: FloatArray, M: int) -> tuple[FloatArray, FloatArray]:
+    """The M largest eigenvalues, largest first, and their eigenvectors."""
+    d = len(matrix)
+    try:
+        values, vectors = linalg.eigh(matrix, subset_by_index=[d - M, d - 1])
+    except linalg.LinAlgError:
+        values = np.zeros(0)
+    if values.size < M:  # LAPACK may fail on a part where eigenvalues are equal, or return fewer of them
+        values, vectors = (found[..., d - M :] for found in np.linalg.eigh(matrix))
+    return values[::-1], np.ascontiguousarray(vectors[:, ::-1])
 
 
 def noise_edge(d: int, noise: float) -> float:
