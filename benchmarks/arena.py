@@ -72,7 +72,9 @@ def kept(name: str, make: Callable[[], dict[tuple[int, str], list[float]]]) -> d
     file = CACHE / f"{name}.json".replace(" ", "_")
     if not file.exists():
         CACHE.mkdir(exist_ok=True)
-        file.write_text(json.dumps([[*key, zetas] for key, zetas in make().items()]))
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps([[*key, zetas] for key, zetas in make().items()]))
+        part.replace(file)  # whole or absent, also if the run is stopped
     return {(k, method): zetas for k, method, zetas in json.loads(file.read_text())}
 
 

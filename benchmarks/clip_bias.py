@@ -22,7 +22,7 @@ import stamp
 from cells import FAMILIES, REPORTED, FloatArray
 
 from eigenveil.subspace.tracked import Tuning
-from eigenveil.subspace.tracked.loss import Spectrum
+from eigenveil.subspace.tracked.loss import cost_of_errors, cost_of_excess
 from eigenveil.subspace.tracked.state import State
 
 QUANTILES = (0.3, 0.5, 0.75, 0.9, 0.97)
@@ -58,8 +58,8 @@ def turned(X: FloatArray, k: int) -> tuple[list[float], list[float]]:
     values, Y = np.maximum(values[::-1], 1e-12 * values[-1]), X @ V[:, ::-1]
     M = min(k + min(10, 2 * k), max(k + 1, d // 2))
     state = State(np.eye(d, M), values[:M], float(values[M:].mean()), np.zeros(M), np.zeros(M))
-    spectrum, g = Spectrum.of(state), TUNING.inside
-    a = spectrum.cost_of_errors(k, k, TUNING)
+    g = TUNING.inside
+    a = cost_of_errors(state, k, k, TUNING)
     columns = (a / values[:k]) ** 0.25
     columns /= columns.max()
     left, right, centre = Y.copy(), Y[:, :k] * columns, values[:k] * columns * g
@@ -69,7 +69,7 @@ def turned(X: FloatArray, k: int) -> tuple[list[float], list[float]]:
     norms = np.sqrt(np.maximum(squares, 0.0))
     gaps = np.maximum(values[:k, None] - values[None, k:], TUNING.least_gap * values[0])
     at_median = np.maximum(norms - np.median(norms), 0).mean()
-    price, even = spectrum.cost_of_excess(k, columns, g, TUNING), float(np.sum(a / columns**2)) / (k * (d - k))
+    price, even = cost_of_excess(state, k, columns, g, TUNING), float(np.sum(a / columns**2)) / (k * (d - k))
     losses = []
     for quantile in QUANTILES:
         radius = float(np.quantile(norms, quantile))

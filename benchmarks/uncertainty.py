@@ -26,6 +26,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import stamp
 from cells import Drawn, arena, decay, from_rows, gaussian, heavy_tails
 
 from eigenveil import tracked_pca
@@ -224,7 +225,7 @@ def main() -> None:
             print(lines[-1])
             sys.stdout.flush()
             if given.fits == FITS and not given.only:
-                text = f"{TITLE}\n" + "\n".join(lines) + "\n"
+                text = f"{TITLE}\n" + "\n".join(lines) + f"\n\n{stamp.line()}\n"
                 (pathlib.Path(__file__).parent / "results" / "uncertainty.md").write_text(text, encoding="utf-8")
 
 

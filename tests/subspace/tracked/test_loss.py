@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 
 from eigenveil.mechanisms.norm_curve import NormCurve
-from eigenveil.subspace.tracked.loss import Spectrum, centre_distance, clip_of_block, clip_of_sigma, unconverged
+from eigenveil.subspace.tracked.loss import (
+    centre_distance,
+    clip_of_block,
+    clip_of_sigma,
+    cost_of_errors,
+    cost_of_excess,
+    unconverged,
+)
 from eigenveil.subspace.tracked.question import Purse, Question
 from eigenveil.subspace.tracked.state import Sigma, State
 from eigenveil.subspace.tracked.tuning import Tuning
@@ -28,7 +35,7 @@ def test_an_error_costs_its_square_over_the_gap():
         v = np.linalg.eigh(np.diag(values) + E)[1][:, -1]
         lost.append(values[0] - v @ (values * v))
     state = state_of(values[:4], d)
-    expected = noise**2 * Spectrum.of(state).cost_of_errors(1, 1, TUNING)[0]
+    expected = noise**2 * cost_of_errors(state, 1, 1, TUNING)[0]
     assert np.mean(lost) == pytest.approx(expected, rel=0.1)
 
 
@@ -78,13 +85,13 @@ def test_an_excess_costs_what_it_turns():
     v = np.linalg.eigh(turned)[1][:, -1]
     lost = values[0] - v @ (values * v)
     state = state_of(values, 4, rest=0.0)
-    cost = Spectrum.of(state).cost_of_excess(1, np.ones(4), 1.0, TUNING)
+    cost = cost_of_excess(state, 1, np.ones(4), 1.0, TUNING)
     assert cost * excess**2 == pytest.approx(lost, rel=0.05)
 
 
 def test_an_excess_outside_what_is_followed_turns_nothing():
-    few, many = (Spectrum(np.array([10.0, 6.0, 4.0]), 1.0, d) for d in (3, 1000))
-    small, large = (one.cost_of_excess(2, np.ones(2), 0.2, TUNING) for one in (many, few))
+    few, many = (state_of([10.0, 6.0, 4.0], d) for d in (3, 1000))
+    small, large = (cost_of_excess(one, 2, np.ones(2), 0.2, TUNING) for one in (many, few))
     assert 0 < small < 0.01 * large
 
 
@@ -125,7 +132,7 @@ def test_the_distance_of_the_centre_counts_every_entry():
 def test_weights_minimise_noise_times_radius():
     state = state_of([10.0, 3.0, 1.0], 40)
     question = Question.about(state, 2, 2, 0.3, TUNING)
-    a = Spectrum.of(state).cost_of_errors(2, 2, TUNING)
+    a = cost_of_errors(state, 2, 2, TUNING)
 
     def loss(columns):
         return np.sum(a / columns**2) * np.sum(columns**2 * state.eigenvalues[:2])

@@ -18,59 +18,39 @@ from eigenveil.subspace.tracked.state import State, noise_edge
 from eigenveil.subspace.tracked.tuning import SMALLEST, Tuning
 
 
-@dataclass(frozen=True)
-class Spectrum:
-    """Eigenvalues that are known one by one, largest first, and the mean of the others, of d in all."""
+def cost_of_errors(state: State, k: int, m: int, tuning: Tuning) -> FloatArray:
+    """a_i = sum over j of 1/(lambda_i - lambda_j), for the first m directions.
 
-    values: FloatArray
-    rest: float
-    d: int
+    For wanted ones j runs over all that are not wanted. Spare ones count as the last wanted one, and j runs over
+    what lies outside the first m.
+    """
 
-    @classmethod
-    def of(cls, state: State) -> Spectrum:
-        """What a state says."""
-        return cls(state.eigenvalues, state.rest, state.d)
+    def total(i: int) -> float:
+        followed, beyond = _gaps(state, min(i, k - 1), k if i < k else m, tuning)
+        return float(np.sum(1 / followed) + (state.d - state.eigenvalues.size) * (1 / beyond))
 
-    @property
-    def total(self) -> float:
-        """The trace."""
-        return float(self.values.sum()) + (self.d - self.values.size) * self.rest
+    return np.array([total(i) for i in range(m)])
 
-    def cost_of_errors(self, k: int, m: int, tuning: Tuning) -> FloatArray:
-        """a_i = sum over j of 1/(lambda_i - lambda_j), for the first m directions.
 
-        For wanted ones j runs over all that are not wanted. Spare ones count as the last wanted one, and j runs
-        over what lies outside the first m.
-        """
-        others = self.d - self.values.size
+def cost_of_excess(state: State, k: int, columns: FloatArray, inside: float, tuning: Tuning) -> float:
+    """What an excess of 1 costs if all of it turns directions.
 
-        def total(i: int) -> float:
-            within = np.sum(1 / self._gaps(min(i, k - 1), k if i < k else m, tuning))
-            beyond = 1 / max(float(self.values[min(i, k - 1)]) - self.rest, self._floor(tuning))
-            return float(within + others * beyond)
+    It is spread as the units are: between two directions by the root of the product of their variances. What lies
+    outside the directions that are followed is taken for noise, which clipping does not turn.
+    """
+    values, along = state.eigenvalues, state.eigenvalues[: columns.size]
+    inner = float(np.sum(columns**2 * along))
+    trace = float(values.sum()) + (state.d - values.size) * state.rest
+    outer = trace - (1 - inside**2) * float(along.sum())
+    cost = sum(float(values[i] * np.sum(values[k:] / _gaps(state, i, k, tuning)[0])) for i in range(k))
+    return cost / max(inner * outer, SMALLEST)
 
-        return np.array([total(i) for i in range(m)])
 
-    def cost_of_excess(self, k: int, columns: FloatArray, inside: float, tuning: Tuning) -> float:
-        """What an excess of 1 costs if all of it turns directions.
-
-        It is spread as the units are: between two directions by the root of the product of their variances. What
-        lies outside the directions that are followed is taken for noise, which clipping does not turn.
-        """
-        m, values = columns.size, self.values
-        inner = float(np.sum(columns**2 * values[:m]))
-        outer = self.total - (1 - inside**2) * float(values[:m].sum())
-        cost = sum(float(values[i] * np.sum(values[k:] / self._gaps(i, k, tuning))) for i in range(k))
-        return cost / max(inner * outer, SMALLEST)
-
-    def _floor(self, tuning: Tuning) -> float:
-        """The smallest gap that is believed."""
-        return max(tuning.least_gap * float(self.values[0]), SMALLEST)
-
-    def _gaps(self, i: int, start: int, tuning: Tuning) -> FloatArray:
-        """lambda_i - lambda_j for all j from `start` on that are known one by one."""
-        out: FloatArray = np.maximum(self.values[i] - self.values[start:], self._floor(tuning))
-        return out
+def _gaps(state: State, i: int, start: int, tuning: Tuning) -> tuple[FloatArray, float]:
+    """lambda_i - lambda_j for all j from `start` on that are followed, and for all others; not below a floor."""
+    values = state.eigenvalues
+    floor = max(tuning.least_gap * float(values[0]), SMALLEST)
+    return np.maximum(values[i] - values[start:], floor), max(float(values[i]) - state.rest, floor)
 
 
 def centre_distance(state: State, columns: FloatArray, inside: float) -> float:
@@ -92,7 +72,7 @@ def unconverged(state: State, k: int, loss: float, tuning: Tuning) -> float:
     mean = (float(values[k:].sum()) + (state.d - M) * state.rest) / max(state.d - k, 1)
     part = min(1.0, max(error, 0.0) / max(float(values[k - 1]) - mean, SMALLEST))
     squared_tangents = (state.d - M) * state.outside[:k] / np.maximum(values[:k] - state.rest, SMALLEST) ** 2
-    turned = part**2 * float(Spectrum.of(state).cost_of_errors(k, k, tuning) @ state.outside[:k])
+    turned = part**2 * float(cost_of_errors(state, k, k, tuning) @ state.outside[:k])
     return turned + loss * float(np.mean(squared_tangents))
 
 
@@ -117,21 +97,9 @@ def clip_of_block(
 ) -> Clip:
     """Weigh noise, which grows with the radius, against what clipping turns, which falls with it.
 
-    Parameters
-    ----------
-    curve : NormCurve
-        Of the units' distances from the centre.
-    noise : float
-        On an entry, for every 1 of the radius.
-    weight : float
-        What an error of 1 on every entry costs.
-    excess_weight : float
-        What an excess of 1 would cost if all of it turned directions; `turning` of it does.
-    distance : float
-        Expected squared distance of the centre from the mean: as far as the centre is off, the excess of all
-        units points one way, along any of the entries.
-    entries : int
-        How many entries an error of the directions is spread over.
+    `noise` is on an entry, for every 1 of the radius; an error of 1 on each of `entries` costs `weight`, an excess
+    of 1 that turns directions `excess_weight`, and `turning` of it does. As far as the centre is off (`distance`:
+    the expected squared one, from the mean) the excess of all units points one way, along any of the entries.
     """
     radii = np.maximum(curve.edges, SMALLEST)
     turned = tuning.turning**2 * excess_weight * curve.excess * curve.excess_at_median

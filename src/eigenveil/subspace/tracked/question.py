@@ -19,7 +19,8 @@ from eigenveil.mechanisms import Given, NoisyMean, clipped_mean
 from eigenveil.mechanisms.clipped_mean import mean_noise
 from eigenveil.mechanisms.norm_curve import NormCurve, norm_curve
 from eigenveil.privacy import Purpose, split_mu
-from eigenveil.subspace.tracked.loss import Clip, Spectrum, centre_distance, clip_of_block, clip_of_sigma
+from eigenveil.subspace.tracked import loss
+from eigenveil.subspace.tracked.loss import Clip
 from eigenveil.subspace.tracked.state import Answer, Sigma, State
 from eigenveil.subspace.tracked.tuning import Tuning
 from eigenveil.units import PrivateUnits
@@ -92,7 +93,7 @@ class Asking:
         for_curve, for_sum = split_mu(mu, [self.tuning.curve_share, 1 - self.tuning.curve_share])
         curve = self.curve(population, centre, for_curve, "Sigma")
         noise = self.noise(for_sum) / math.sqrt(2)
-        clip = clip_of_sigma(curve, d=self.units.d, k=self.k, noise=noise, tuning=self.tuning)
+        clip = loss.clip_of_sigma(curve, d=self.units.d, k=self.k, noise=noise, tuning=self.tuning)
         mean = self.mean(population, centre, clip, for_sum, "Sigma")
         return Sigma(mean.value, mean.noise**2 / 2), curve, clip
 
@@ -119,12 +120,11 @@ class Question:
         """
         if not state.known or m == state.d:
             return cls(state, np.ones(m), 1.0, 1.0, 1 / max(k * (state.d - k), 1))
-        spectrum = Spectrum.of(state)
-        a = spectrum.cost_of_errors(k, m, tuning)
+        a = loss.cost_of_errors(state, k, m, tuning)
         columns = (a / state.eigenvalues[:m]) ** 0.25
         columns /= columns.max()
         weight = float(np.sum(a[:k] / columns[:k] ** 2))
-        return cls(state, columns, inside, weight, spectrum.cost_of_excess(k, columns, inside, tuning))
+        return cls(state, columns, inside, weight, loss.cost_of_excess(state, k, columns, inside, tuning))
 
     @classmethod
     def wide(cls, state: State, k: int, tuning: Tuning) -> Question:
@@ -141,11 +141,11 @@ class Question:
         """The expected squared distance of the centre from the mean; 0 as long as nothing is known."""
         if not self.state.known:
             return 0.0
-        return centre_distance(self.state, self.columns, self.inside)
+        return loss.centre_distance(self.state, self.columns, self.inside)
 
     @property
     def directions(self) -> FloatArray:
-        """The directions."""
+        """W."""
         return self.state.V[:, : self.columns.size]
 
     @property
@@ -165,15 +165,14 @@ class Question:
 
     def clip(self, asking: Asking, curve: NormCurve, mu: float) -> Clip:
         """The best radius, and what noise and clipping will cost, if its sum costs mu."""
-        d, k, tuning = asking.units.d, asking.k, asking.tuning
-        return clip_of_block(
+        return loss.clip_of_block(
             curve,
             noise=asking.noise(mu),
             weight=self.weight,
             excess_weight=self.excess_weight,
             distance=self.distance,
-            entries=k * (d - k),
-            tuning=tuning,
+            entries=asking.k * (asking.units.d - asking.k),
+            tuning=asking.tuning,
         )
 
     def bought(

@@ -1,0 +1,109 @@
+"""How long a private fit takes beside a plain one: ratios in one run, on all threads of this machine.
+
+    python benchmarks/speed.py                 # writes benchmarks/results/speed.md
+    python benchmarks/speed.py --only 20,000   # cells whose name contains this; prints only
+
+`DPPCA.fit` with everything paid (count, mean, components, variances), epsilon = 1, beside scikit-learn's PCA with
+`svd_solver="covariance_eigh"` and "randomized" on the same float64 rows. Every fit is timed several times, in
+turn, and the shortest of each counts. The rows' eigenvalues are 10 * .7^j + .1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import stamp
+from sklearn.decomposition import PCA
+
+from eigenveil import DPPCA
+
+FloatArray = np.typing.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Rows and columns, components, and rows per person."""
+
+    n: int
+    d: int
+    k: int
+    repeats: int = 3
+    people: int | None = None
+
+    @property
+    def name(self) -> str:
+        """As in the table."""
+        of = "" if self.people is None else f", {self.people:,} people"
+        return f"{self.n:,} x {self.d:,}, k = {self.k}{of}"
+
+
+CELLS = (
+    Cell(2_000, 20, 2, repeats=9),
+    Cell(20_000, 100, 5, repeats=9),
+    Cell(200_000, 100, 5, repeats=5),
+    Cell(1_000_000, 200, 5),
+    Cell(200_000, 1_000, 10, repeats=2),
+    Cell(50_000, 4_000, 10, repeats=2),
+    Cell(500_000, 100, 5, people=5_000),
+)
+
+
+def measured(cell: Cell) -> dict[str, float]:
+    """The shortest time of every method."""
+    X = np.random.default_rng(0).standard_normal((cell.n, cell.d))
+    X *= np.sqrt(10 * 0.7 ** np.arange(cell.d) + 0.1)
+    X += 1.0
+    ids = None if cell.people is None else np.repeat(np.arange(cell.people), cell.n // cell.people)
+    private = DPPCA(n_components=cell.k, epsilon=1.0, delta=1e-6)
+    methods: dict[str, Callable[[], object]] = {
+        "eigenveil": lambda: private.fit(X) if ids is None else private.fit(X, units=ids),
+        "covariance_eigh": lambda: PCA(cell.k, svd_solver="covariance_eigh").fit(X),
+        "randomized": lambda: PCA(cell.k, svd_solver="randomized", random_state=0).fit(X),
+    }
+    best = dict.fromkeys(methods, np.inf)
+    for _ in range(cell.repeats):
+        for name, fit in methods.items():
+            start = time.perf_counter()
+            fit()
+            best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+def main() -> None:
+    """Run, print and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="cells whose name contains this; nothing is written")
+    options = parser.parse_args()
+    lines = []
+    warnings.simplefilter("ignore")
+    for cell in CELLS:
+        if options.only not in cell.name:
+            continue
+        times = measured(cell)
+        ratios = [times["eigenveil"] / times[name] for name in ("covariance_eigh", "randomized")]
+        lines.append(f"| {cell.name} | {ratios[0]:.2g} | {ratios[1]:.2g} |")
+        print(lines[-1], flush=True)
+    text = [
+        "# Speed: a private fit over a plain one",
+        "",
+        "Time of `DPPCA.fit`, everything paid, over that of scikit-learn's PCA on the same rows in the same run.",
+        stamp.line(),
+        "Made by `python benchmarks/speed.py`, which says how.",
+        "",
+        "| rows | over covariance_eigh | over randomized |",
+        "|---|---|---|",
+        *lines,
+        "",
+    ]
+    if not options.only:
+        (pathlib.Path(__file__).parent / "results" / "speed.md").write_text("\n".join(text))
+
+
+if __name__ == "__main__":
+    main()
