@@ -152,3 +152,14 @@ def test_leading_eigenvectors_where_lapack_returns_too_few(monkeypatch):
     np.testing.assert_allclose(values, [5.0, 3.0, 1.0])
     np.testing.assert_allclose(values, whole[0])
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(3), atol=1e-12)
+
+
+def test_eigenvalues_that_clipping_shrank_give_way_to_an_answer_that_is_not():
+    """Else a gap to what Sigma says outside, unclipped, would be closed by the clip of an earlier answer."""
+    S = np.diag([10.0, 6.0, 5.8, 1.0, 1.0, 1.0])
+    state = State.of_sigma(Sigma(S, 1e-8), 3)
+    product, small = S @ state.V[:, :3], np.full(3, 1e-10)
+    for shrunk, kept in ((0.0, False), (0.2, True)):
+        wide = state.learned(Answer(0.8 * product, small, 1.0, shrunk))
+        last = wide.learned(Answer(S @ wide.V[:, :2], np.full(2, 1e-8), 0.2))
+        assert (abs(last.eigenvalues[1] - 6.0) < 0.05) == kept

@@ -38,12 +38,17 @@ def cost_of_excess(state: State, k: int, columns: FloatArray, inside: float, tun
     It is spread as the units are: between two directions by the root of the product of their variances. What lies
     outside the directions that are followed is taken for noise, which clipping does not turn.
     """
+    values = state.eigenvalues
+    cost = sum(float(values[i] * np.sum(values[k:] / _gaps(state, i, k, tuning)[0])) for i in range(k))
+    return cost / squared_size(state, columns, inside)
+
+
+def squared_size(state: State, columns: FloatArray, inside: float) -> float:
+    """About the mean square of a unit's M A W D."""
     values, along = state.eigenvalues, state.eigenvalues[: columns.size]
     inner = float(np.sum(columns**2 * along))
     trace = float(values.sum()) + (state.d - values.size) * state.rest
-    outer = trace - (1 - inside**2) * float(along.sum())
-    cost = sum(float(values[i] * np.sum(values[k:] / _gaps(state, i, k, tuning)[0])) for i in range(k))
-    return cost / max(inner * outer, SMALLEST)
+    return max(inner * (trace - (1 - inside**2) * float(along.sum())), SMALLEST)
 
 
 def _gaps(state: State, i: int, start: int, tuning: Tuning) -> tuple[FloatArray, float]:
@@ -78,11 +83,12 @@ def unconverged(state: State, k: int, loss: float, tuning: Tuning) -> float:
 
 @dataclass(frozen=True)
 class Clip:
-    """The radius with the least expected loss, the share of units that it leaves whole, and that loss."""
+    """The radius of the least expected loss, the share of units that it leaves whole, that loss, and the excess."""
 
     radius: float
     kept: float
     loss: float
+    excess: float
 
 
 def clip_of_block(
@@ -130,4 +136,5 @@ def _least(curve: NormCurve, losses: FloatArray, tuning: Tuning, cheap: float = 
     best = int(np.argmin(np.where(allowed, losses, math.inf)))
     seen = int(np.count_nonzero(curve.beyond))  # the first edge that no unit is seen beyond
     best = max(best, min(seen, int(np.count_nonzero(curve.edges <= cheap)) - 1))
-    return Clip(float(curve.edges[best]), 1 - float(curve.beyond[best]), float(losses[best]))
+    kept, excess = 1 - float(curve.beyond[best]), float(curve.excess[best])
+    return Clip(float(curve.edges[best]), kept, float(losses[best]), excess)

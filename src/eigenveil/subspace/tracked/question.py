@@ -193,4 +193,7 @@ class Question:
         mean = asking.mean(self.population(asking.units), self.centre, clip, mu, what)
         along = self.directions.T @ mean.value
         product = (mean.value + (1 / self.inside - 1) * (self.directions @ along)) / self.columns
-        return Answer(product, (mean.noise / self.columns) ** 2, self.inside), mean, clip
+        shrunk = 0.0
+        if self.state.known and self.inside == 1.0:  # the last answer is clipped least: it is not corrected
+            shrunk = clip.excess / math.sqrt(loss.squared_size(self.state, self.columns, self.inside))
+        return Answer(product, (mean.noise / self.columns) ** 2, self.inside, shrunk), mean, clip

@@ -44,11 +44,15 @@ class Sigma:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Sigma W as a question released it, and its columns' noise outside the span of W; inside: over `inside`."""
+    """Sigma W as a question released it, and its columns' noise outside the span of W; inside: over `inside`.
+
+    Clipping is expected to have taken the share `shrunk` of the eigenvalues: so far they are not known.
+    """
 
     product: FloatArray
     variance: FloatArray
     inside: float
+    shrunk: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +149,7 @@ class State:
     def _inside(self, H: FloatArray, answer: Answer) -> tuple[FloatArray, FloatArray]:
         """W^T Sigma W after the answer, and the variance of its columns."""
         m = len(H)
-        one_side = answer.inside**2 / answer.variance
+        one_side = 1 / (answer.variance / answer.inside**2 + (answer.shrunk * self.eigenvalues[:m]) ** 2)
         fresh = one_side[None, :] + one_side[:, None]
         mean = (H * one_side[None, :] + H.T * one_side[:, None]) / fresh
         before = 1 / self.inside[:m]
