@@ -83,7 +83,7 @@ def unconverged(state: State, k: int, loss: float, tuning: Tuning) -> float:
 
 @dataclass(frozen=True)
 class Clip:
-    """The radius of the least expected loss, the share of units that it leaves whole, that loss, and the excess."""
+    """The radius of least expected loss, the share of units that it leaves whole, that loss, and the excess."""
 
     radius: float
     kept: float
