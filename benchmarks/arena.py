@@ -204,7 +204,7 @@ def _head(family: str, seeds: int, made_by: str) -> list[str]:
     title = family.capitalize().replace("-", " ")
     real = [
         "The rows' own covariance is the true one, so 'no noise' is clip bias alone.",
-        "The mean is free. Tables (flights, caravan, weather, mortgages) are standardised for free.",
+        "The mean is free. Tables whose columns have different units are standardised for free.",
         "Where n is all rows, seeds differ in noise alone. `python benchmarks/real_data.py` lists the data.",
     ]
     return [
