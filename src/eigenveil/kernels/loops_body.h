@@ -208,11 +208,7 @@ void NAME(rows_rounded)(const void *X, const double *const *columns, int single,
                         const double *per_grid, double *squares, double *out, double *work)
 {
     for (size_t i = 0; i < n; i += GROUP) {
-        const double *x = work;
-        if (single || columns || shift || i + GROUP > n)
-            NAME(load)(X, columns, single, i, n, d, shift, GROUP, work);
-        else
-            x = (const double *)X + i * d;
+        const double *x = NAME(fetch)(X, columns, single, i, n, d, shift, NULL, 0, 0, NULL, 0, work, NULL);
         for (size_t r = 0; r < GROUP && i + r < n; r++) {
             if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
             double s = NAME(square)(x + r * d, d), norm = NAME(upper)(s, error * s + FLOOR);
@@ -282,11 +278,7 @@ void NAME(rows_variances)(const void *X, const double *const *columns, int singl
 {
     double *copy = work, *y = copy + GROUP * d, *v = y + GROUP * cols;
     for (size_t i = 0; i < n; i += GROUP) {
-        const double *x = copy;
-        if (single || columns || shift || i + GROUP > n)
-            NAME(load)(X, columns, single, i, n, d, shift, GROUP, copy);
-        else
-            x = (const double *)X + i * d;
+        const double *x = NAME(fetch)(X, columns, single, i, n, d, shift, NULL, 0, 0, NULL, 0, copy, NULL);
         NAME(product)(x, d, B, cols, y);
         for (size_t r = 0; r < GROUP && i + r < n; r++) {
             if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);

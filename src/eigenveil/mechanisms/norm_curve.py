@@ -140,7 +140,6 @@ def norm_curve(
     beyond = np.maximum.accumulate(np.where(seen, tails, 0.0)[::-1])[::-1] / n_hat
     beyond = np.minimum(beyond, 1.0)
     pieces = (beyond[1:] + beyond[:-1]) / 2 * np.diff(edges)
-    excess = (
-        np.append(np.cumsum(pieces[::-1])[::-1], 0.0) + beyond[-1] * edges[-1]
-    )  # twice as far, if any is beyond
+    last = beyond[-1] * edges[-1]  # units beyond the last edge are taken to be twice as far
+    excess = np.append(np.cumsum(pieces[::-1])[::-1], 0.0) + last
     return NormCurve(edges, beyond, excess, count_noise(mu))
