@@ -13,7 +13,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import radius_search
 from eigenveil.mechanisms.radius import reachable_quantile
@@ -84,6 +86,21 @@ class Declared:
     def radius(self) -> float:
         """beta^2, at which matrices are clipped; nan if not declared."""
         return math.nan if self.beta is None else float(self.beta) * float(self.beta)
+
+
+def declared_spectrum(spectrum: npt.ArrayLike | None, k: int, d: int) -> FloatArray | None:
+    """Declared eigenvalues, if there are any and they can be such."""
+    if spectrum is None:
+        return None
+    values = np.array(spectrum, dtype=np.float64)
+    if values.ndim != 1 or not k <= values.size <= d:
+        raise InvalidInputError(
+            f"spectrum must hold from k = {k} to d = {d} eigenvalues, got an array of shape {values.shape}.",
+            hint="Only eigenvalues that are public anyway belong here; None buys variances.",
+        )
+    if not (np.all(np.isfinite(values)) and values[-1] >= 0 and np.all(np.diff(values) <= 0)):
+        raise InvalidInputError("spectrum must be finite, not negative, and sorted from the largest down.")
+    return values
 
 
 def buy_bounds(units: PrivateUnits, declared: Declared, *, count: bool = True, by_rows: bool = False) -> Bounds:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from eigenveil.subspace.tracked import state as state_module
+from eigenveil.subspace import leading as leading_module
 from eigenveil.subspace.tracked.state import Answer, Sigma, State
 
 
@@ -139,16 +139,16 @@ def test_equal_eigenvalues_never_fail(monkeypatch):
     def fails(*_args, **_options):
         raise np.linalg.LinAlgError("Internal Error.")
 
-    monkeypatch.setattr("eigenveil.subspace.tracked.state.linalg.eigh", fails)
+    monkeypatch.setattr("eigenveil.subspace.leading.linalg.eigh", fails)
     np.testing.assert_allclose(np.abs(state.learned(answer).V), np.abs(usual.V), atol=1e-9)
 
 
 def test_leading_eigenvectors_where_lapack_returns_too_few(monkeypatch):
     """It does so, silently, on a part of equal eigenvalues."""
     matrix = np.diag([5.0, 3.0, 1.0, 1.0, 1.0])
-    whole = state_module._leading(matrix, 3)
-    monkeypatch.setattr(state_module.linalg, "eigh", lambda *_, **__: (np.ones(1), np.ones((5, 1))))
-    values, vectors = state_module._leading(matrix, 3)
+    whole = leading_module.leading(matrix, 3)
+    monkeypatch.setattr(leading_module.linalg, "eigh", lambda *_, **__: (np.ones(1), np.ones((5, 1))))
+    values, vectors = leading_module.leading(matrix, 3)
     np.testing.assert_allclose(values, [5.0, 3.0, 1.0])
     np.testing.assert_allclose(values, whole[0])
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(3), atol=1e-12)

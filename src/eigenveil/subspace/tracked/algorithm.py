@@ -26,12 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 from eigenveil._checks import whole
-from eigenveil._typing import FloatArray
-from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.norm_curve import NormCurve
 from eigenveil.privacy import Purpose, split_mu
 from eigenveil.subspace.algorithm import Algorithm, Options
-from eigenveil.subspace.bounds import Declared
+from eigenveil.subspace.bounds import Declared, declared_spectrum
 from eigenveil.subspace.counting import COUNT_SHARE, MEAN_SHARE, buy_mean, buy_number
 from eigenveil.subspace.diagnostics import Followed, Round, TrackedDiagnostics
 from eigenveil.subspace.opening import RunArguments, public_face, refuse_unknown
@@ -60,20 +58,6 @@ class TrackedOptions(Options):
     def __post_init__(self) -> None:
         Declared(n=self.n)  # which checks it
         whole("oversampling", self.oversampling, least=0)
-
-    def checked_spectrum(self, k: int, d: int) -> FloatArray | None:
-        """Declared eigenvalues, if there are any and they can be such."""
-        if self.spectrum is None:
-            return None
-        values = np.array(self.spectrum, dtype=np.float64)
-        if values.ndim != 1 or not k <= values.size <= d:
-            raise InvalidInputError(
-                f"spectrum must hold from k = {k} to d = {d} eigenvalues, got an array of shape {values.shape}.",
-                hint="Only eigenvalues that are public anyway belong here; None buys variances.",
-            )
-        if not (np.all(np.isfinite(values)) and values[-1] >= 0 and np.all(np.diff(values) <= 0)):
-            raise InvalidInputError("spectrum must be finite, not negative, and sorted from the largest down.")
-        return values
 
 
 @public_face
@@ -158,7 +142,7 @@ def tracked_pca(
 
 def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
     """Steps 1 to 4, with all of the units' budget."""
-    spectrum = options.checked_spectrum(k, units.d)
+    spectrum = declared_spectrum(options.spectrum, k, units.d)
     shares = [COUNT_SHARE * (options.n is None), MEAN_SHARE * options.center, VARIANCES_SHARE * (spectrum is None)]
     mu_count, mu_mean, mu_variances, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1

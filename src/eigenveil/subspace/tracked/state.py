@@ -7,13 +7,14 @@ of Sigma, with its noise removed, or is a multiple of the identity where Sigma w
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
 from eigenveil._typing import FloatArray
+from eigenveil.subspace.leading import leading
 from eigenveil.subspace.tracked.tuning import SMALLEST
 
 
@@ -29,16 +30,22 @@ class Sigma:
         """The largest eigenvalue of a matrix of such noise."""
         return noise_edge(len(self.matrix), math.sqrt(self.variance))
 
+    @functools.cached_property
+    def eigh(self) -> tuple[FloatArray, FloatArray]:
+        """Eigenvalues, smallest first, and eigenvectors of the release."""
+        values, vectors = np.linalg.eigh(self.matrix)
+        return values, vectors
+
     def outside(self, W: FloatArray) -> FloatArray:
-        """The part outside the span of W, its noise removed: P Sigma P with eigenvalues drawn to their mean."""
+        """The part outside the span of W, its noise removed: eigenvalues are drawn to the mean of that part."""
         d, m = W.shape
         if m == d:
             return np.zeros((d, d))
-        others = np.linalg.qr(W, mode="complete")[0][:, m:]
-        values, vectors = np.linalg.eigh(others.T @ self.matrix @ others)
-        kept = _drawn_in(values, float(values.mean()), 4 * (d - m) * self.variance)
-        V = others @ vectors
-        out: FloatArray = (V * kept) @ V.T
+        values, vectors = self.eigh
+        mean = (float(values.sum()) - float(np.sum(W * (self.matrix @ W)))) / (d - m)
+        kept = _drawn_in(values, mean, self.edge**2)
+        turned = vectors - W @ (W.T @ vectors)
+        out: FloatArray = (turned * kept) @ turned.T
         return out
 
 
@@ -91,7 +98,7 @@ class State:
     def of_sigma(cls, sigma: Sigma, M: int) -> State:
         """The state after a release of Sigma itself."""
         d = len(sigma.matrix)
-        values, vectors = np.linalg.eigh(sigma.matrix)
+        values, vectors = sigma.eigh
         middle = float(np.median(values))
         found = _drawn_in(np.maximum(values[::-1][:M], middle), middle, sigma.edge**2)
         rest = float(values[: d - M].mean()) if d > M else 0.0
@@ -134,7 +141,7 @@ class State:
             return self._within_block(A, B, outside, inside, answer.variance)
         now = W @ A @ W.T + B @ W.T + W @ B.T + self.sigma.outside(W)
         M = self.V.shape[1]
-        values, vectors = _leading(now, M)
+        values, vectors = leading(now, M)
         turn = (W.T @ vectors) ** 2
         new = np.maximum(1 - turn.sum(axis=0), 0.0)
         return State(
@@ -149,12 +156,14 @@ class State:
     def _inside(self, H: FloatArray, answer: Answer) -> tuple[FloatArray, FloatArray]:
         """W^T Sigma W after the answer, and the variance of its columns."""
         m = len(H)
-        one_side = 1 / (answer.variance / answer.inside**2 + (answer.shrunk * self.eigenvalues[:m]) ** 2)
+        values = self.eigenvalues[:m]
+        one_side = answer.inside**2 / answer.variance
         fresh = one_side[None, :] + one_side[:, None]
         mean = (H * one_side[None, :] + H.T * one_side[:, None]) / fresh
+        fresh[np.diag_indices(m)] = 2 / (1 / one_side + (answer.shrunk * values) ** 2)
         before = 1 / self.inside[:m]
         known = before[None, :] + before[:, None]
-        A = (mean * fresh + np.diag(self.eigenvalues[:m]) * known) / (fresh + known)
+        A = (mean * fresh + np.diag(values) * known) / (fresh + known)
         return A, 1 / (one_side + before)
 
     def _within_block(
@@ -196,18 +205,6 @@ class State:
             outside=turn.T @ before[0] + new * before[0].max() + (turn.T @ moved) * left,
             inside=turn.T @ before[1] + new * before[1].max(),
         )
-
-
-def _leading(matrix: FloatArray, M: int) -> tuple[FloatArray, FloatArray]:
-    """The M largest eigenvalues, largest first, and their eigenvectors."""
-    d = len(matrix)
-    try:
-        values, vectors = linalg.eigh(matrix, subset_by_index=[d - M, d - 1])
-    except linalg.LinAlgError:
-        values = np.zeros(0)
-    if values.size < M:  # LAPACK may fail on a part where eigenvalues are equal, or return fewer of them
-        values, vectors = (found[..., d - M :] for found in np.linalg.eigh(matrix))
-    return values[::-1], np.ascontiguousarray(vectors[:, ::-1])
 
 
 def noise_edge(d: int, noise: float) -> float:
