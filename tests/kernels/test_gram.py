@@ -16,6 +16,13 @@ from kernels.test_loops import each_variant, problems
 CLIPS = [Clip(1.5, -24), Clip(40.0, -17)]
 
 
+def whole_rows(surveyor, rows):
+    """Rows as the integers that are multiplied, for one clip."""
+    y = np.empty((1, *rows.shape))
+    surveyor._whole(rows, None, np.empty(len(rows)), y)
+    return y[0]
+
+
 def survey(rows, clips=CLIPS, *, shift=None, skip=None):
     surveyor = GramSurveyor(rows.shape[1], clips, shift=shift)
     return surveyor.add(rows, skip), surveyor.sums()
@@ -81,7 +88,7 @@ def test_floats_sum_integers_exactly():
     rows = np.random.default_rng(2).normal(size=(3000, 5)) * 1e6
     clip = Clip(1.0, -31)
     surveyor = GramSurveyor(5, [clip])
-    y = surveyor._whole(rows, None, np.empty(len(rows)))[0]
+    y = whole_rows(surveyor, rows)
     assert np.abs(y).max() > 2**15
     whole = [[int(value) for value in row] for row in y.T]
     exact = [[sum(a * b for a, b in zip(u, v, strict=True)) for v in whole] for u in whole]
@@ -98,12 +105,13 @@ def test_the_longest_rows_leave_room_for_as_many_as_are_summed(radius):
     """
     surveyor = GramSurveyor(1, [Clip(radius, math.frexp(radius)[1] - 31)])
     far = np.full((1, 1), 1e60)
-    (((entry,),),) = surveyor._whole(far, None, np.empty(1)).tolist()
+    ((entry,),) = whole_rows(surveyor, far).tolist()
     square = int(entry) ** 2
     assert square > 2**30  # the longest there are: not a trivial check
     assert square * gram._MOST_ROWS <= 2**53
     assert square * 2**31 < 2**63
     surveyor.add(far, None)
+    surveyor._multiply()
     surveyor._near *= gram._MOST_ROWS - 1  # as if there had been as many rows
     surveyor._rows = gram._MOST_ROWS - 1
     surveyor.add(far, None)

@@ -20,6 +20,7 @@ TRACKED = TrackedDiagnostics(
     rounds=(ROUND,),
     clip=None,
     expected_zeta=0.1,
+    passes=10,
     followed=Followed((2.0,), (0.1,), (0.2,)),
 )
 

@@ -144,18 +144,22 @@ def test_share_above_tells_when_units_are_out_of_the_window():
     assert bought.total > bought.explained[0]
 
 
+NAMES = {"variances: share above": "above", "variances, rest: middle": "middle"}
+
+
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("k", [1, 3, 4])
-def test_ledger_total_is_mu_and_every_release_is_in_it(relation, k):
+@pytest.mark.parametrize("rest", [None, 1.0])
+def test_ledger_total_is_mu_and_every_release_is_in_it(relation, k, rest):
     X = np.random.default_rng(0).normal(size=(100, 4))
     units = units_of(samples.rows(X), relation=relation)
-    buy_variances(units, np.eye(4)[:k], guess=np.ones(k), n_hat=100, mu=0.3)
+    buy_variances(units, np.eye(4)[:k], guess=np.ones(k), rest=rest, n_hat=100, mu=0.3)
     assert units.veil.ledger.mu == pytest.approx(0.3, rel=1e-12)
     entries = units.veil.ledger.entries
-    assert [entry.draws for entry in entries] == ([5, k, 1, 5, 5, 1] if k < 4 else [5, k, 1])
-    if k < 4:
-        shares = {name: (entry.mu / 0.3) ** 2 for name, entry in zip(SHARES, entries, strict=True)}
-        assert shares == pytest.approx(SHARES)
+    middle = [5] if rest is None else []
+    assert [entry.draws for entry in entries] == ([*middle, 5, 5, k, 1, 1] if k < 4 else [5, k, 1])
+    wanted = [SHARES[NAMES.get(entry.what, entry.what)] for entry in entries]
+    assert [(entry.mu / 0.3) ** 2 for entry in entries] == pytest.approx(np.array(wanted) / sum(wanted))
 
 
 def test_noise_doubles_under_replace():

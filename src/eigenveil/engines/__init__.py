@@ -5,10 +5,11 @@ from eigenveil.engines.local import LocalEngine
 from eigenveil.engines.plans import Coins, DisjointPlan, FullPlan, Plan, PoissonPlan, RangePlan, batches
 from eigenveil.engines.population import ExplicitPopulation, Population
 from eigenveil.engines.query import Query, SlotsQuery, SurveyQuery
-from eigenveil.engines.sampled import SampledPopulation
+from eigenveil.engines.sampled import Asked, SampledPopulation, read_ahead
 from eigenveil.engines.tensors import TensorPopulation
 
 __all__ = [
+    "Asked",
     "Coins",
     "DisjointPlan",
     "Engine",
@@ -25,4 +26,5 @@ __all__ = [
     "SurveyQuery",
     "TensorPopulation",
     "batches",
+    "read_ahead",
 ]

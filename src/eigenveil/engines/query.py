@@ -171,6 +171,29 @@ class SurveyQuery:
         return Survey(state.counts, state.surveyor.sums(), state.slots)
 
 
+@dataclass(frozen=True, eq=False)
+class JointQuery:
+    """Several surveys in one pass: every chunk is read once, and each survey adds it to a state of its own."""
+
+    surveys: tuple[SurveyQuery, ...]
+
+    def zero(self) -> list[SurveyState]:
+        """Nothing counted, nothing summed."""
+        return [survey.zero() for survey in self.surveys]
+
+    def add(self, state: list[SurveyState], chunk: Chunk) -> list[SurveyState]:
+        """Add a chunk to all of them."""
+        return [survey.add(own, chunk) for survey, own in zip(self.surveys, state, strict=True)]
+
+    def merge(self, one: list[SurveyState], other: list[SurveyState]) -> list[SurveyState]:
+        """Integers add up."""
+        return [survey.merge(*both) for survey, *both in zip(self.surveys, one, other, strict=True)]
+
+    def finish(self, state: list[SurveyState]) -> list[Survey]:
+        """One answer per survey."""
+        return [survey.finish(own) for survey, own in zip(self.surveys, state, strict=True)]
+
+
 def counts_at(norms: FloatArray, edges: FloatArray) -> IntArray:
     """For each edge, how many of the finite norms do not exceed it."""
     bins = np.bincount(np.searchsorted(edges, norms[np.isfinite(norms)]), minlength=edges.size + 1)

@@ -12,8 +12,8 @@ from eigenveil._typing import FloatArray, IntArray
 from eigenveil.engines.engine import Engine
 from eigenveil.engines.local import LocalEngine
 from eigenveil.engines.plans import FullPlan, Plan
-from eigenveil.engines.population import SurveyedPopulation
-from eigenveil.engines.query import Query, SlotsQuery, Survey, SurveyQuery, Tensors
+from eigenveil.engines.population import Population, SurveyedPopulation
+from eigenveil.engines.query import JointQuery, Query, SlotsQuery, Survey, SurveyQuery, Tensors
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip
 from eigenveil.operators import MeanRows, Operator, Tensor
@@ -28,6 +28,51 @@ class Passes:
     """How often units have been read."""
 
     made: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What a population will be asked: counts at all edges and sums at all clips, around a centre."""
+
+    population: Population
+    centre: FloatArray
+    edges: FloatArray
+    clips: tuple[Clip, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """An answer that was read ahead."""
+
+    centre: FloatArray
+    edges: FloatArray
+    clips: tuple[Clip, ...]
+    answer: Survey
+
+    def to(self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]) -> Survey | None:
+        """The part of it that answers a question; None if it does not hold all of that."""
+        places = np.searchsorted(self.edges, edges)
+        known = not edges.size or (places[-1] < self.edges.size and np.array_equal(self.edges[places], edges))
+        if not (known and np.array_equal(self.centre, centre) and all(clip in self.clips for clip in clips)):
+            return None
+        sums = [self.answer.sums[self.clips.index(clip)] for clip in clips]
+        return Survey(self.answer.counts[places], sums, self.answer.slots)
+
+
+def read_ahead(*asked: Asked) -> None:
+    """Read, in one pass, what populations of the same units will be asked; each then answers without another one.
+
+    Only exact counts and sums are kept, inside the populations: nothing is released by it. Populations that are
+    not read from data (the planner's) need nothing of the kind.
+    """
+    real = [(one.population, one) for one in asked if isinstance(one.population, SampledPopulation)]
+    if not real:
+        return
+    first = real[0][0]
+    assert all(population.operator is first.operator and population.plan is first.plan for population, _ in real)
+    queries = tuple(population.query(one.centre, one.edges, one.clips) for population, one in real)
+    for (population, one), answer in zip(real, first.reduce(JointQuery(queries)), strict=True):
+        population.keep(one, answer)
 
 
 class SampledPopulation(SurveyedPopulation):
@@ -76,6 +121,7 @@ class SampledPopulation(SurveyedPopulation):
         self.plan = FullPlan() if plan is None else plan
         self.engine: Engine = LocalEngine() if engine is None else engine
         self.passes = Passes() if passes is None else passes
+        self._kept: _Kept | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -113,15 +159,23 @@ class SampledPopulation(SurveyedPopulation):
         answer = self._surveyed(np.zeros(self.shape), np.array([np.inf]), [])
         return int(answer.counts[0]), answer.slots
 
-    def _surveyed(self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]) -> Survey:
-        query = SurveyQuery(
+    def query(self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]) -> SurveyQuery:
+        """The survey that tells these counts and sums."""
+        return SurveyQuery(
             operator=self.operator.without_data(),
             tensor=self.tensor,
             centre=self._checked(centre, edges),
             edges=edges,
             clips=tuple(clips),
         )
-        return self.reduce(query)
+
+    def keep(self, asked: Asked, answer: Survey) -> None:
+        """Keep an answer that was read ahead, in place of an earlier one."""
+        self._kept = _Kept(asked.centre, asked.edges, asked.clips, answer)
+
+    def _surveyed(self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]) -> Survey:
+        kept = None if self._kept is None else self._kept.to(centre, edges, clips)
+        return self.reduce(self.query(centre, edges, clips)) if kept is None else kept
 
     def tensors(self) -> Iterator[FloatArray]:
         """The tensors themselves, of the units let in, in the order of the data; not those of mean rows."""

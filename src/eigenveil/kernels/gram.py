@@ -18,7 +18,8 @@ from eigenveil.kernels.fixed_point import inner_radius
 from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, norm_error, upper
 
-_BLOCK_ENTRIES, _FEWEST_ROWS = 1 << 17, 1024
+_BLOCK_ENTRIES, _FEWEST_ROWS = 1 << 21, 1024
+"""Rows are multiplied so many at a time: far more than columns, as every product is added to d^2 numbers."""
 _BITS = 32
 _MOST_ROWS = 1 << (53 - _BITS)
 _ROUND = 1.5 * 2.0**52
@@ -55,7 +56,7 @@ class GramSurveyor:
         self._inner = np.array([inner_radius(size=d, radius=root, exponent=h) for root, h in pairs])
         self._per_grid = np.ldexp(1.0, -np.array(self._row_exponents, dtype=np.int64))
         self._sums = np.zeros((len(clips), d, d), dtype=np.int64)
-        self._rows = 0
+        self._rows = self._waiting = 0
 
     def fresh(self) -> GramSurveyor:
         """The same with empty sums."""
@@ -64,12 +65,17 @@ class GramSurveyor:
     def __getstate__(self) -> dict[str, Any]:
         """All but the work space; what floats have summed becomes integers first."""
         self._settle()
-        return {name: value for name, value in vars(self).items() if name not in ("_work", "_near")}
+        return {name: value for name, value in vars(self).items() if name not in ("_work", "_near", "_whole_rows")}
 
     @cached_property
     def _near(self) -> FloatArray:
         """Sums of some rows, exact in floats."""
         return np.zeros((len(self._clips), self._d, self._d))
+
+    @cached_property
+    def _whole_rows(self) -> FloatArray:
+        """Rows as integers, for every clip, that are still to be multiplied: the first `_waiting` of them."""
+        return np.empty((len(self._clips), max(_FEWEST_ROWS, _BLOCK_ENTRIES // self._d), self._d))
 
     @cached_property
     def _work(self) -> FloatArray:
@@ -80,15 +86,16 @@ class GramSurveyor:
         if isinstance(chunk, Columns) and (chunk.dtype == np.float32 or not loops.compiled()):
             chunk = np.asarray(chunk)
         norms = np.empty(len(chunk))
-        height = max(_FEWEST_ROWS, _BLOCK_ENTRIES // self._d)
-        for start in range(0, len(norms), height):
-            where = slice(start, start + height)
-            y = self._whole(chunk[where], None if skip is None else skip[where], norms[where])
-            if self._rows + y.shape[1] > _MOST_ROWS:
-                self._settle()
-            self._rows += y.shape[1]
-            for q in range(len(self._clips)):
-                self._near[q] += y[q].T @ y[q]
+        start = 0
+        while start < len(norms):
+            where = slice(start, start + self._whole_rows.shape[1] - self._waiting)
+            start = min(where.stop, len(norms))
+            after = self._waiting + start - where.start
+            y = self._whole_rows[:, self._waiting : after]
+            self._whole(chunk[where], None if skip is None else skip[where], norms[where], y)
+            self._waiting = after
+            if after == self._whole_rows.shape[1]:
+                self._multiply()
         return norms
 
     def merge(self, other: GramSurveyor) -> None:
@@ -102,31 +109,46 @@ class GramSurveyor:
         ups = [2 * h - clip.exponent for h, clip in zip(self._row_exponents, self._clips, strict=True)]
         return [total << up if up >= 0 else total >> -up for total, up in zip(self._sums, ups, strict=True)]
 
+    def _multiply(self) -> None:
+        """Add y y^T for all rows that wait."""
+        if self._rows + self._waiting > _MOST_ROWS:
+            self._to_integers()
+        for q, y in enumerate(self._whole_rows[:, : self._waiting]):
+            self._near[q] += y.T @ y
+        self._rows, self._waiting = self._rows + self._waiting, 0
+
     def _settle(self) -> None:
-        """Move what floats have summed into integers."""
+        """Multiply what waits, and move what floats have summed into integers."""
+        if self._waiting:
+            self._multiply()
+        self._to_integers()
+
+    def _to_integers(self) -> None:
         if self._rows:
             self._sums += self._near.astype(np.int64)
             self._near[:] = 0.0
             self._rows = 0
 
-    def _whole(self, rows: Rows | Columns, skip: BoolArray | None, squares: FloatArray) -> FloatArray:
-        """Rows as integers, for every clip: shape (clips, rows, d). Fills in `squares`, infinite for bad rows."""
-        y = np.empty((len(self._clips), len(squares), self._d))
+    def _whole(self, rows: Rows | Columns, skip: BoolArray | None, squares: FloatArray, y: FloatArray) -> None:
+        """Rows as integers, for every clip, into `y`, and into `squares` ||x||^2, infinite for bad rows."""
         error = norm_error(self._d, 1)
         if loops.compiled():
             single = ctypes.c_int(rows.dtype == np.float32)
             flags = None if skip is None else skip.astype(np.uint8)
             head = (*places(rows), single, squares.size, self._d, self._shift, flags, error)
-            loops.call("rows_rounded", *head, len(y), self._inner, self._per_grid, squares, y, self._work)
-            return y
+            if not len(y):
+                loops.call("rows_rounded", *head, 0, self._inner, self._per_grid, squares, y, self._work)
+            for inner, per_grid, whole in zip(self._inner, self._per_grid, y, strict=True):
+                clip = (1, np.array([inner]), np.array([per_grid]))
+                loops.call("rows_rounded", *head, *clip, squares, whole, self._work)
+            return
         x = loops.shifted(np.asarray(rows), self._shift)
         with np.errstate(all="ignore"):
             s = loops.squared_row_norms(x)
             bad = ~np.isfinite(s * s) | (False if skip is None else skip)
             squares[:] = np.where(bad, np.inf, s)
             norms = upper(s, error * s + FLOOR)
-            for q, (inner, per_grid) in enumerate(zip(self._inner, self._per_grid, strict=True)):
+            for inner, per_grid, whole in zip(self._inner, self._per_grid, y, strict=True):
                 c = np.where(norms <= inner, 1.0, inner / norms)
-                y[q] = (x * c[:, None] * per_grid + _ROUND) - _ROUND
+                whole[:] = (x * c[:, None] * per_grid + _ROUND) - _ROUND
         y[:, bad] = 0.0
-        return y

@@ -8,8 +8,9 @@ import numpy as np
 
 from eigenveil._typing import FloatArray, IntArray
 from eigenveil.engines.population import Population
+from eigenveil.kernels import Clip
 from eigenveil.mechanisms.noisy import NoisySum
-from eigenveil.mechanisms.veil import Grant, Veil
+from eigenveil.mechanisms.veil import Grant, Veil, gaussian_exponent
 from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation
 
@@ -48,12 +49,11 @@ def noisy_clipped_sum(
     nan, inf, norm overflows        such a unit adds 0
     ==============================  ======================================================
     """
-    d, size = population.shape[0], math.prod(population.shape)
     grant = veil.gaussian(
         what,
         mu=mu,
         sensitivity=veil.relation.distance_between_sums(radius),
-        draws=d * (d + 1) // 2 if population.symmetric else size,
+        draws=_draws(population),
         note="symmetric; noise is smaller by sqrt(2) off the diagonal" if population.symmetric else "",
         purpose=purpose,
     )
@@ -62,9 +62,21 @@ def noisy_clipped_sum(
     return NoisySum(value, sum_noise(radius, mu=mu, relation=veil.relation))
 
 
+def clip_for_sum(population: Population, radius: float, *, mu: float, relation: Relation) -> Clip:
+    """How `noisy_clipped_sum` will clip and round, so that it can be read ahead; public numbers."""
+    sensitivity = relation.distance_between_sums(radius)
+    return Clip(radius, gaussian_exponent(mu=mu, sensitivity=sensitivity, draws=_draws(population)))
+
+
 def sum_noise(radius: float, *, mu: float, relation: Relation) -> float:
     """Standard deviation of the noise on an entry of a clipped sum: sensitivity/mu. Known before it is bought."""
     return relation.distance_between_sums(radius) / mu
+
+
+def _draws(population: Population) -> int:
+    """How many numbers are noised."""
+    d, size = population.shape[0], math.prod(population.shape)
+    return d * (d + 1) // 2 if population.symmetric else size
 
 
 def _released_symmetric(total: IntArray, grant: Grant) -> FloatArray:

@@ -87,7 +87,7 @@ class Veil:
         whole number of grid steps. The grid is a function of public numbers only.
         """
         check_mu(mu)
-        exact = Fraction(check_sensitivity(sensitivity)) / Fraction(mu) * _sqrt_up(releases)
+        exact = _gaussian_scale(mu, sensitivity, releases)
         exponent = grid_exponent(float(exact), sensitivity=sensitivity, size=draws)
         grant = Grant(self, gaussian_integers, exact, exponent, draws)
         self.ledger.charge_gaussian(
@@ -192,6 +192,11 @@ class Grant(Uncopied):
         return max(1, math.ceil(self._exact_scale * Fraction(weight) / Fraction(2) ** self.exponent))
 
 
+def gaussian_exponent(*, mu: float, sensitivity: float, draws: int) -> int:
+    """The grid that a Gaussian release will have, before it is paid for: a function of public numbers."""
+    return grid_exponent(float(_gaussian_scale(mu, sensitivity, 1)), sensitivity=sensitivity, size=draws)
+
+
 def grid_exponent(scale: float, *, sensitivity: float, size: int) -> int:
     """The grid of a release, from public numbers only.
 
@@ -209,6 +214,11 @@ def check_sensitivity(sensitivity: float) -> float:
     if not (math.isfinite(sensitivity) and sensitivity > 0):
         raise InvalidInputError(f"sensitivity must be a finite number above 0, got {sensitivity!r}.")
     return float(sensitivity)
+
+
+def _gaussian_scale(mu: float, sensitivity: float, releases: int) -> Fraction:
+    """The standard deviation of each of some releases that together cost mu."""
+    return Fraction(check_sensitivity(sensitivity)) / Fraction(mu) * _sqrt_up(releases)
 
 
 def _sqrt_up(n: int) -> Fraction:

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from eigenveil._typing import FloatArray
 from eigenveil.engines import Population
+from eigenveil.engines.sampled import Passes
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip
 from eigenveil.mechanisms import Grant, Veil
@@ -196,6 +197,8 @@ class ImaginedUnits:
         For noise and the start.
     directions, factor : array of shape (d, i), float
         Units are M A_i M with M = I - (1 - factor) directions directions^T.
+    passes : Passes
+        None are made.
     """
 
     guess: Guess
@@ -205,6 +208,7 @@ class ImaginedUnits:
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     directions: FloatArray | None = None
     factor: float = 1.0
+    passes: Passes = field(default_factory=Passes)
     _grams: dict[str, FloatArray] = field(default_factory=dict)
 
     @property

@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from eigenveil._typing import FloatArray
+from eigenveil.engines import Population
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms import Noisy, noisy_census, noisy_count, private_mean
 from eigenveil.privacy import Purpose
@@ -35,16 +36,26 @@ class Number:
     bad: Noisy | None = None
 
 
-def buy_number(units: PrivateUnits, *, n: int | None, mu: float, bad_too: bool = False) -> Number:
-    """The number of units: declared public, or a noisy count (of bad units as well, if asked for)."""
+def buy_number(
+    units: PrivateUnits,
+    *,
+    n: int | None,
+    mu: float,
+    bad_too: bool = False,
+    population: Population | None = None,
+) -> Number:
+    """The number of units: declared public, or a noisy count (of bad units as well, if asked for).
+
+    Any population of the units counts them: `population`, where one has been read anyway.
+    """
     if n is not None:
         what = f"number of units, n = {n}"
         units.veil.ledger.declare(what, note="declared by the caller", purpose=Purpose.COUNT)
         return Number(Noisy(float(n), 0.0))
-    one_column = units.block(np.eye(units.d, 1))  # any population of these units counts them; this one is quick
+    counted = units.block(np.eye(units.d, 1)) if population is None else population  # one column is quick
     if not bad_too:
-        return Number(_at_least(1.0, noisy_count(one_column, mu=mu, veil=units.veil)))
-    census = noisy_census(one_column, mu=mu, veil=units.veil)
+        return Number(_at_least(1.0, noisy_count(counted, mu=mu, veil=units.veil)))
+    census = noisy_census(counted, mu=mu, veil=units.veil)
     return Number(_at_least(1.0, census.good), _at_least(0.0, census.bad))
 
 

@@ -86,6 +86,8 @@ class TrackedDiagnostics(Diagnostics):
     expected_zeta : float
         The square root of the share of energy that the method expected to lose to noise, clipping and incomplete
         convergence, just before its last round. The sample's own error comes on top.
+    passes : int
+        How often the data were read.
     followed : Followed
         What is known along all tracked directions.
     """
@@ -95,6 +97,7 @@ class TrackedDiagnostics(Diagnostics):
     rounds: tuple[Round, ...]
     clip: float | None
     expected_zeta: float
+    passes: int
     followed: Followed
 
 

@@ -1,11 +1,11 @@
 """Variances along released directions, and in all, from a release of their own.
 
-BuyVariances({A_i}, u_1..u_k, guess, n_hat, mu):
+BuyVariances({A_i}, u_1..u_k, guess, rest, n_hat, mu):
   a_i = (u_1^T A_i u_1, ..., u_k^T A_i u_k),  r_i = trace(A_i) - sum of a_i
-  1  explained <- ClippedMean({a_i}, centre guess, FarOut)
-  2  share above <- noisy count of ||a_i - guess|| <= R, over n_hat, taken from 1
-  3  middle of the r_i: a radius search around 0 at the median
-     rest <- ClippedMean({r_i}, centre middle, FarOut)
+  1  unless `rest` is known about: the middle of the r_i, a radius search around 0 at the median
+  2  radii <- FarOut({a_i}, guess), FarOut({r_i}, rest)                          # one pass
+  3  explained <- ClippedMean({a_i}, centre guess); rest <- ClippedMean({r_i}, centre rest)
+     share above <- 1 - noisy count of ||a_i - guess|| <= R, over n_hat          # one pass for all three
   4  total <- sum of explained + rest
 
 FarOut({a_i}, C):
@@ -25,25 +25,34 @@ import numpy as np
 import numpy.typing as npt
 
 from eigenveil._typing import FloatArray
-from eigenveil.engines.population import Population
+from eigenveil.engines import Asked, Population, read_ahead
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms import Noisy, NoisyMean, clipped_mean, noisy_count_within, radius_search
-from eigenveil.mechanisms.clipped_mean import Found, Search
+from eigenveil.mechanisms.clipped_mean import Found, Search, mean_noise
+from eigenveil.mechanisms.clipped_sum import clip_for_sum
 from eigenveil.mechanisms.radius import EDGES, reachable_quantile
 from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy import Purpose, split_mu
 from eigenveil.units import PrivateUnits
 
-SHARES = {"radius": 0.15, "sum": 0.6, "above": 0.02, "middle": 0.08, "rest radius": 0.06, "rest sum": 0.09}
-"""Shares of mu^2. Where components are as many as columns there is no rest, and its shares go to the others."""
+SHARES = {
+    "variances: radius": 0.15,
+    "variances: sum": 0.6,
+    "above": 0.02,
+    "middle": 0.08,
+    "variances, rest: radius": 0.06,
+    "variances, rest: sum": 0.09,
+}
+"""Shares of mu^2. What need not be bought (a middle that is known, a rest where components are as many as columns)
+leaves its share to the others."""
 HIGHEST, FARTHEST = 0.99, 4.0
 """The highest quantile that is searched for, and how far beyond what was found a radius may go."""
 TAIL = 1.5
 """The wanted share above a radius, over sqrt(k) times the one at which a wider radius brings as much noise as it
 takes off bias. Bias is then about half of the noise, near the best for the two together."""
-LOWEST, HIGHEST_EDGE, HIGHEST_REST = 2.0**-10, 64.0, 16.0
-"""Where radii are searched for: from 2^-10 of a public scale to 64 times it, or 16 times where it is a median."""
+LOWEST, HIGHEST_EDGE = 2.0**-10, 64.0
+"""Where radii are searched for: from 2^-10 of a public scale to 64 times it."""
 _COUNTS = 5
 """Noisy counts in a search, among 2^5 edges."""
 
@@ -103,7 +112,13 @@ class Variances:
 
 
 def buy_variances(
-    units: PrivateUnits, components: FloatArray, *, guess: FloatArray, n_hat: float, mu: float
+    units: PrivateUnits,
+    components: FloatArray,
+    *,
+    guess: FloatArray,
+    n_hat: float,
+    mu: float,
+    rest: float | None = None,
 ) -> Variances:
     """Variances along components that are already public, and the trace, with all of `mu`.
 
@@ -120,14 +135,17 @@ def buy_variances(
         Public: a noisy count of the units, or their number where it is public. Taken as 1 if smaller.
     mu : float
         What it may cost.
+    rest : float, optional
+        Public: roughly what the components leave of the trace. None: a search finds the middle of it.
 
     Formal guarantees
     -----------------
-    *All relations.* Three radius searches and one count (sensitivity 1 each), and two clipped sums (sensitivity
-    R under *add-remove* and *empty-slot*, 2 R under *replace*), in sequence, with fixed shares of mu^2: mu-GDP in
-    all. What a unit adds is a function of that unit and of public numbers, to the bit (`Operator.variances`).
-    Windows, quantiles and radii follow from `guess`, `n_hat` and earlier releases. `explained` and `total` are cut
-    from below after the noise. With k = d there is no rest: one search, one sum and one count take all of mu.
+    *All relations.* Two or three radius searches and one count (sensitivity 1 each), and two clipped sums
+    (sensitivity R under *add-remove* and *empty-slot*, 2 R under *replace*), in sequence, with fixed shares of
+    mu^2: mu-GDP in all. What is read ahead is released through these alone. What a unit adds is a function of
+    that unit and of public numbers, to the bit (`Operator.variances`). Windows, quantiles and radii follow from
+    `guess`, `rest`, `n_hat` and earlier releases. `explained` and `total` are cut from below after the noise. With
+    k = d there is no rest: one search, one sum and one count take all of mu.
 
     `noise` and `total_noise` are exact standard deviations of the noise in the sums. Clipping biases the answers
     low: for light tails by about half of the noise, for heavy ones (log-normal rows) by more than it.
@@ -161,45 +179,45 @@ def buy_variances(
     centre = _public_guess(guess, components)
     k = len(components)
     n_hat = max(float(n_hat), 1.0)
-    mus = _shares(mu, rest=k < units.d)
-    own = units.variances(components.T, entries=slice(k))
+    with_rest = k < units.d
+    mus = _shares(mu, rest=with_rest, middle=with_rest and rest is None)
     scale = float(np.linalg.norm(centre))
-    # 1
-    explained = clipped_mean(
-        own,
-        centre=centre,
-        n_hat=n_hat,
-        radius=FarOut(mu=mus["radius"], edges=_edges(scale * LOWEST, scale * HIGHEST_EDGE)),
-        mu=mus["sum"],
-        veil=units.veil,
-        what="variances",
-        purpose=Purpose.VARIANCES,
-    )
-    # 2
-    above = _share_above(own, centre, explained.radius, n_hat=n_hat, mu=mus["above"], veil=units.veil)
-    # 3
-    middle, rest = math.nan, _NO_REST
-    if k < units.d:
-        widest = float(centre.max()) * (units.d - k)
+    edges = _edges(scale * LOWEST, scale * HIGHEST_EDGE)
+    buying = _Buying(n_hat, units.veil)
+    wanted = [buying.mean(units.variances(components.T, entries=slice(k)), centre, edges, mus, "variances")]
+    if with_rest:
         others = units.variances(components.T, entries=slice(k, None))
-        middle, rest = _rest(others, widest, float(centre.max()), n_hat=n_hat, mus=mus, veil=units.veil)
+        # 1
+        if rest is None:
+            rest = buying.middle(others, float(centre.max()), float(centre.max()) * (units.d - k), mus["middle"])
+        middle = _public_guess(np.array([rest]), components[:1])
+        edges = _edges(float(middle[0]) * LOWEST, float(middle[0]) * HIGHEST_EDGE)
+        wanted.append(buying.mean(others, middle, edges, mus, "variances, rest"))
+    # 2
+    read_ahead(*(one.for_radius for one in wanted))
+    found = [one.found() for one in wanted]
+    # 3
+    read_ahead(*(one.for_sum(radius.radius) for one, radius in zip(wanted, found, strict=True)))
+    bought = [one.bought(radius) for one, radius in zip(wanted, found, strict=True)]
+    explained, left = bought[0], bought[1] if with_rest else _NO_REST
+    above = buying.share_above(wanted[0], explained.radius, mus["above"])
     # 4
     along = np.maximum(explained.value, 0.0)
     return Variances(
         explained=along,
-        total=float(along.sum()) + max(float(rest.value[0]), 0.0),
+        total=float(along.sum()) + max(float(left.value[0]), 0.0),
         noise=explained.noise,
-        total_noise=math.hypot(math.sqrt(k) * explained.noise, rest.noise),
+        total_noise=math.hypot(math.sqrt(k) * explained.noise, left.noise),
         share_above=above.value,
         share_noise=above.scale,
         centre=np.asarray(centre, dtype=np.float64),
         radius=explained.radius,
         seen=explained.seen,
         quantile=explained.kept,
-        rest_centre=middle,
-        rest_radius=rest.radius,
-        rest_seen=rest.seen,
-        rest_quantile=rest.kept,
+        rest_centre=float(wanted[1].centre[0]) if with_rest else math.nan,
+        rest_radius=left.radius,
+        rest_seen=left.seen,
+        rest_quantile=left.kept,
         n_hat=n_hat,
         rows=units.single_rows,
     )
@@ -225,37 +243,101 @@ class FarOut:
         return Found(min(wanted, float(self.edges[-1])), kept=q, seen=_within(found, self.edges))
 
 
-def _rest(
-    population: Population, widest: float, largest: float, *, n_hat: float, mus: dict[str, float], veil: Veil
-) -> tuple[float, NoisyMean]:
-    """The middle and the mean of what the components leave: at most about `widest`.
+@dataclass(frozen=True)
+class _Buying:
+    """The number of units, and the veil: what all that is bought has in common."""
 
-    Far below `largest` it needs no centre.
-    """
-    edges = _edges(largest / 16, widest)
-    found = radius_search(
-        population,
-        centre=np.zeros(1),
-        target=n_hat / 2,
-        mu=mus["middle"],
-        veil=veil,
-        what="variances, rest: middle",
-        edges=edges,
-        purpose=Purpose.VARIANCES,
-    ).value
-    middle = _within(found, edges)
-    centre = to_single(np.array([middle]))
-    mean = clipped_mean(
-        population,
-        centre=centre,
-        n_hat=n_hat,
-        radius=FarOut(mu=mus["rest radius"], edges=_edges(middle * LOWEST, middle * HIGHEST_REST)),
-        mu=mus["rest sum"],
-        veil=veil,
-        what="variances, rest",
-        purpose=Purpose.VARIANCES,
-    )
-    return float(centre[0]), mean
+    n_hat: float
+    veil: Veil
+
+    def mean(
+        self, population: Population, centre: FloatArray, edges: FloatArray, mus: dict[str, float], what: str
+    ) -> _Wanted:
+        """A clipped mean that is to be bought."""
+        return _Wanted(self, population, centre, edges, mus[f"{what}: radius"], mus[f"{what}: sum"], what)
+
+    def middle(self, population: Population, largest: float, widest: float, mu: float) -> float:
+        """Step 1: about the median of what the components leave, up to `widest`.
+
+        Far below `largest` it needs no centre.
+        """
+        edges = _edges(largest / 16, widest)
+        found = radius_search(
+            population,
+            centre=np.zeros(1),
+            target=self.n_hat / 2,
+            mu=mu,
+            veil=self.veil,
+            what="variances, rest: middle",
+            edges=edges,
+            purpose=Purpose.VARIANCES,
+        )
+        return _within(found.value, edges)
+
+    def share_above(self, wanted: _Wanted, radius: float, mu: float) -> Noisy:
+        """A noisy share of the units that lie outside of the radius, cut to [0, 1] after the noise."""
+        within = noisy_count_within(
+            wanted.population,
+            centre=wanted.centre,
+            radius=radius,
+            mu=mu,
+            veil=self.veil,
+            what="variances: share above",
+            purpose=Purpose.VARIANCES,
+        )
+        return Noisy(float(np.clip(1 - within.value / self.n_hat, 0.0, 1.0)), within.scale / self.n_hat)
+
+
+@dataclass(frozen=True, eq=False)
+class _Wanted:
+    """A clipped mean that is to be bought: first its radius, then its sum."""
+
+    buying: _Buying
+    population: Population
+    centre: FloatArray
+    edges: FloatArray
+    mu_radius: float
+    mu_sum: float
+    what: str
+
+    @property
+    def for_radius(self) -> Asked:
+        """What the search will ask."""
+        return Asked(self.population, self.centre, self.edges)
+
+    def for_sum(self, radius: float) -> Asked:
+        """What the sum, and a count within its radius, will ask."""
+        clip = clip_for_sum(self.population, radius, mu=self.mu_sum, relation=self.buying.veil.relation)
+        return Asked(self.population, self.centre, np.array([radius]), (clip,))
+
+    def found(self) -> Found:
+        """Its radius."""
+        n_hat, veil = self.buying.n_hat, self.buying.veil
+        noise = mean_noise(1.0, mu=self.mu_sum, n_hat=n_hat, relation=veil.relation)
+        what = f"{self.what}: radius"
+        search = Search(
+            population=self.population,
+            centre=self.centre,
+            n_hat=n_hat,
+            noise=noise,
+            veil=veil,
+            what=what,
+            purpose=Purpose.VARIANCES,
+        )
+        return FarOut(mu=self.mu_radius, edges=self.edges).find(search)
+
+    def bought(self, radius: Found) -> NoisyMean:
+        """The mean."""
+        return clipped_mean(
+            self.population,
+            centre=self.centre,
+            n_hat=self.buying.n_hat,
+            radius=radius,
+            mu=self.mu_sum,
+            veil=self.buying.veil,
+            what=self.what,
+            purpose=Purpose.VARIANCES,
+        )
 
 
 def _within(found: float, edges: FloatArray) -> float:
@@ -263,25 +345,11 @@ def _within(found: float, edges: FloatArray) -> float:
     return float(found * math.sqrt(edges[0] / edges[1]))
 
 
-def _share_above(
-    population: Population, centre: FloatArray, radius: float, *, n_hat: float, mu: float, veil: Veil
-) -> Noisy:
-    """A noisy share of the units that lie outside of the radius, cut to [0, 1] after the noise."""
-    within = noisy_count_within(
-        population,
-        centre=centre,
-        radius=radius,
-        mu=mu,
-        veil=veil,
-        what="variances: share above",
-        purpose=Purpose.VARIANCES,
-    )
-    return Noisy(float(np.clip(1 - within.value / n_hat, 0.0, 1.0)), within.scale / n_hat)
-
-
-def _shares(mu: float, *, rest: bool) -> dict[str, float]:
+def _shares(mu: float, *, rest: bool, middle: bool) -> dict[str, float]:
     """The mu of every release, by its name in SHARES."""
-    shares = {name: share for name, share in SHARES.items() if rest or name in ("radius", "sum", "above")}
+    left_out = [] if rest else ["variances, rest: radius", "variances, rest: sum"]
+    left_out += [] if middle else ["middle"]
+    shares = {name: share for name, share in SHARES.items() if name not in left_out}
     return dict(zip(shares, split_mu(mu, list(shares.values())), strict=True))
 
 

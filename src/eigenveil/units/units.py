@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -95,11 +96,19 @@ class Units:
         return self._population(Products(W))
 
     def matrices(self) -> SampledPopulation:
-        """The population of A_i (their symmetric part)."""
-        return self._population(Matrices())
+        """The population of A_i (their symmetric part); always the same one, which keeps what was read ahead."""
+        return self._matrices
 
     def vectors(self) -> SampledPopulation:
-        """The population of the units' mean rows."""
+        """The population of the units' mean rows; always the same one, which keeps what was read ahead."""
+        return self._vectors
+
+    @cached_property
+    def _matrices(self) -> SampledPopulation:
+        return self._population(Matrices())
+
+    @cached_property
+    def _vectors(self) -> SampledPopulation:
         return self._population(MeanRows())
 
     def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> SampledPopulation:

@@ -6,6 +6,7 @@ from typing import Protocol, Self
 
 from eigenveil._typing import FloatArray
 from eigenveil.engines import Population
+from eigenveil.engines.sampled import Passes
 from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy.budget import Budget
 
@@ -35,6 +36,10 @@ class PrivateUnits(Protocol):
     @property
     def single_rows(self) -> bool:
         """Whether every unit is one row, which is public."""
+
+    @property
+    def passes(self) -> Passes:
+        """How often these units, and all that were made of them, have been read."""
 
     def block(self, W: FloatArray) -> Population:
         """The population of A_i W."""

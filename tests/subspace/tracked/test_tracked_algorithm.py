@@ -371,3 +371,26 @@ def test_where_most_units_are_zero_the_others_are_not_clipped_to_nothing():
     release = quietly(X, 2, epsilon=1.0, delta=1e-6, random_state=1)
     assert release.diagnostics.rounds[-1].radius > 1e-3
     assert ev.metrics.zeta(release.components, X.T @ X / len(X)) < 0.05
+
+
+PASSES = {"rows": 10, "rows around 0": 6, "people": 10, "sparse": 10}
+
+
+@pytest.mark.parametrize("kind", PASSES)
+def test_how_often_the_data_are_read(kind):
+    """Each pass costs a read of all data: this fails where one is added.
+
+    Count and first radius 1, mean 3, Sigma 2 (1 where its norms were read with the count), a last round 2,
+    variances 2. A wide round, not needed here, has 3.
+    """
+    X = np.random.default_rng(0).normal(size=(20_000, 10)) * np.sqrt([9, 4, *np.full(8, 0.1)])
+    made = {
+        "rows": X,
+        "rows around 0": X,
+        "people": samples.people(X, np.arange(20_000) // 2),
+        "sparse": sparse.csr_array(np.where(np.abs(X) > 1, X, 0.0)),
+    }
+    center = kind != "rows around 0"
+    release = tracked_pca(made[kind], 2, epsilon=1.0, delta=1e-6, center=center, random_state=0)
+    assert [one.kind for one in release.diagnostics.rounds] == ["last"]
+    assert release.diagnostics.passes == PASSES[kind]

@@ -26,7 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from eigenveil._checks import whole
+from eigenveil.engines import Asked, Population, read_ahead
 from eigenveil.mechanisms.norm_curve import NormCurve
+from eigenveil.mechanisms.radius import EDGES
 from eigenveil.privacy import Purpose, split_mu
 from eigenveil.subspace.algorithm import Algorithm, Options
 from eigenveil.subspace.bounds import Declared, declared_spectrum
@@ -146,7 +148,8 @@ def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
     shares = [COUNT_SHARE * (options.n is None), MEAN_SHARE * options.center, VARIANCES_SHARE * (spectrum is None)]
     mu_count, mu_mean, mu_variances, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1
-    number = buy_number(units, n=options.n, mu=mu_count, bad_too=True)
+    first = _read_first(units, options)
+    number = buy_number(units, n=options.n, mu=mu_count, bad_too=True, population=first)
     n_hat, mean = number.good.value, None
     if options.center:
         mean, units = buy_mean(units, n_hat=n_hat, mu=mu_mean)
@@ -157,7 +160,9 @@ def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
     # 4
     components = signed(np.ascontiguousarray(state.V[:, :k].T))
     if spectrum is None:
-        bought = buy_variances(units, components, guess=state.eigenvalues[:k], n_hat=n_hat, mu=mu_variances)
+        guess = state.eigenvalues[:k]
+        rest = None if state.sigma is None else state.total - float(guess.sum())
+        bought = buy_variances(units, components, guess=guess, rest=rest, n_hat=n_hat, mu=mu_variances)
         order = np.argsort(-bought.explained, kind="stable")
         eigenvalues, variances = bought.explained[order], bought.in_order(order)
     else:
@@ -183,6 +188,7 @@ def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
             rounds=tuple(search.rounds),
             clip=search.sigma_kept,
             expected_zeta=search.expected_zeta,
+            passes=units.passes.made,
             followed=_followed(state, order),
         ),
         warnings=tuple(found),
@@ -266,6 +272,15 @@ class Search:
     def name(self, kind: str) -> str:
         """What the ledger calls the next round."""
         return f"round {len(self.rounds) + 1} ({kind})"
+
+
+def _read_first(units: PrivateUnits, options: TrackedOptions) -> Population | None:
+    """What is asked after the number of units, read in one pass with it; None where that is not known yet."""
+    if not options.center and units.d > options.tuning.widest_sigma:
+        return None
+    first = units.vectors() if options.center else units.matrices()
+    read_ahead(Asked(first, np.zeros(first.shape), np.append(EDGES, np.inf)))
+    return first
 
 
 def _followed(state: State, order: npt.NDArray[np.intp]) -> Followed:

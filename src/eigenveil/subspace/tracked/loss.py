@@ -45,10 +45,9 @@ def cost_of_excess(state: State, k: int, columns: FloatArray, inside: float, tun
 
 def squared_size(state: State, columns: FloatArray, inside: float) -> float:
     """About the mean square of a unit's M A W D."""
-    values, along = state.eigenvalues, state.eigenvalues[: columns.size]
+    along = state.eigenvalues[: columns.size]
     inner = float(np.sum(columns**2 * along))
-    trace = float(values.sum()) + (state.d - values.size) * state.rest
-    return max(inner * (trace - (1 - inside**2) * float(along.sum())), SMALLEST)
+    return max(inner * (state.total - (1 - inside**2) * float(along.sum())), SMALLEST)
 
 
 def _gaps(state: State, i: int, start: int, tuning: Tuning) -> tuple[FloatArray, float]:

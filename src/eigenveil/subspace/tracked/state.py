@@ -117,6 +117,11 @@ class State:
         return len(self.V)
 
     @property
+    def total(self) -> float:
+        """The trace."""
+        return float(self.eigenvalues.sum()) + (self.d - self.eigenvalues.size) * self.rest
+
+    @property
     def known(self) -> bool:
         """Whether anything is known along all directions."""
         return bool(np.all(np.isfinite(self.outside)))
