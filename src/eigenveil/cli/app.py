@@ -16,10 +16,10 @@ from eigenveil.cli.overview import COMMANDS, show_overview
 class Commands(TyperGroup):
     """All commands by name, of which one is loaded."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Their names."""
-        del ctx
-        return list(COMMANDS)
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        not_loaded: dict[str, Any] = dict.fromkeys(COMMANDS)
+        self.commands.update(not_loaded)  # typer lists and suggests names from here
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name; None if there is none."""
