@@ -18,7 +18,9 @@ COMMANDS = {
     "fit": "Find private principal components of the rows, or people, in files.",
     "transform": "Scores of rows: their coordinates along the components, one line per row.",
     "inspect": "Show a saved model: components, variances, what it cost and whether it is private.",
-    "report": "Write one HTML file on a saved model: pictures, ledger, what the guarantee means; opens offline.",
+    "report": (
+        "Write one HTML file on a saved model: pictures, ledger, what the guarantee means; it opens offline."
+    ),
     "demo": "Plan, fit 1797 handwritten digits (8 x 8 pixels, no download) and write a report; then compare.",
     "reproduce": "Make the paper's figures again: tables as CSV, pictures as SVG and PNG.",
 }

@@ -19,4 +19,4 @@ def command(
     out: Annotated[Path, typer.Option(help="The HTML file.")] = Path("report.html"),
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
-    """Write one HTML file on a saved model: pictures, ledger, what the guarantee means; opens offline."""
+    """Write one HTML file on a saved model: pictures, ledger, what the guarantee means; it opens offline."""
