@@ -43,6 +43,12 @@ def data() -> str:
     )
 
 
+@functools.cache
+def startup() -> str:
+    """Of what is loaded before a command runs."""
+    return digest([PACKAGE / "__init__.py", *(PACKAGE / "cli").glob("*.py"), HERE / "startup.py"])
+
+
 def line() -> str:
     """The stamp of a table: the same sources give the same one."""
     return f"Code: {code()} (eigenveil {eigenveil.__version__}; `benchmarks/stamp.py`)."

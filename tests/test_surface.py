@@ -16,7 +16,13 @@ def modules_after(code):
 
 
 def test_heavy_libraries_wait_until_they_are_needed():
-    loaded = modules_after("import eigenveil as ev; dir(ev); ev.__version__")
+    loaded = modules_after("import eigenveil as ev; dir(ev); ev.__version__; hasattr(ev, 'plot')")
+    assert {name for name in loaded if name.startswith("eigenveil")} == {"eigenveil"}
+    assert not {"numpy", "scipy", "pyarrow", "narwhals", "matplotlib", "sklearn", "jinja2", "typer"} & loaded
+
+
+def test_algorithms_wait_for_neither_pictures_nor_scikit_learn():
+    loaded = modules_after("from eigenveil import tracked_pca, samples, Ledger, datasets, theory")
     assert "eigenveil.subspace" in loaded
     assert not {"matplotlib", "sklearn", "jinja2", "typer"} & loaded
 
@@ -30,6 +36,25 @@ def test_every_name_on_the_list_is_there():
     assert dir(ev) == sorted(ev.__all__)
     for name in ev.__all__:
         assert getattr(ev, name) is not None
+
+
+def test_a_name_is_what_its_room_has():
+    from eigenveil import estimators, privacy, subspace
+
+    assert (ev.DPPCA, ev.Ledger, ev.oja) == (estimators.DPPCA, privacy.Ledger, subspace.oja)
+    assert set(ev._ROOMS) | {"__version__", "datasets", "metrics", "plots", "schedules", "theory"} == set(
+        ev.__all__
+    )
+
+
+def test_a_star_brings_every_name():
+    names = {}
+    exec("from eigenveil import *", names)  # noqa: S102
+    assert set(ev.__all__) <= set(names)
+
+
+def test_rooms_are_found_without_an_import_of_their_own():
+    assert "eigenveil.engines" in modules_after("import eigenveil as ev; ev.errors.EigenveilError; ev.engines")
 
 
 def test_other_names_are_not():

@@ -1,34 +1,32 @@
 """Differentially private PCA: principal components with a guarantee for every person in the data."""
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from eigenveil import datasets, metrics, schedules, theory
-from eigenveil.operators import samples
-from eigenveil.privacy import Budget, Ledger
-from eigenveil.sources import CsvFiles
-from eigenveil.subspace import (
-    Release,
-    TrackedStream,
-    black_box_pca,
-    dp_gauss_1,
-    dp_gauss_2,
-    dp_power_method,
-    k_dp_ojas,
-    k_dp_pca,
-    oja,
-    tracked_pca,
-)
-
 if TYPE_CHECKING:
-    from eigenveil import plots
+    from eigenveil import datasets, metrics, plots, schedules, theory
     from eigenveil.estimators import DPPCA
+    from eigenveil.operators import samples
     from eigenveil.persistence import load, save
     from eigenveil.planner import plan
+    from eigenveil.privacy import Budget, Ledger
     from eigenveil.report import write_report
+    from eigenveil.sources import CsvFiles
+    from eigenveil.subspace import (
+        Release,
+        TrackedStream,
+        black_box_pca,
+        dp_gauss_1,
+        dp_gauss_2,
+        dp_power_method,
+        k_dp_ojas,
+        k_dp_pca,
+        oja,
+        tracked_pca,
+    )
 
-__version__ = version("eigenveil")
+    __version__: str
+
 __all__ = [
     "DPPCA",
     "Budget",
@@ -57,23 +55,33 @@ __all__ = [
     "write_report",
 ]
 
-
-_LATER = {
+_ROOMS = {
     "DPPCA": "estimators",
+    "Budget": "privacy",
+    "CsvFiles": "sources",
+    "Ledger": "privacy",
     "load": "persistence",
     "plan": "planner",
-    "plots": "plots",
+    "samples": "operators",
     "save": "persistence",
     "write_report": "report",
+    **dict.fromkeys(("Release", "TrackedStream", "black_box_pca", "dp_gauss_1", "dp_gauss_2"), "subspace"),
+    **dict.fromkeys(("dp_power_method", "k_dp_ojas", "k_dp_pca", "oja", "tracked_pca"), "subspace"),
 }
-"""Names and their rooms, loaded when first asked for: scikit-learn and matplotlib take their time to import."""
+"""Where names come from; rooms are loaded when first asked for, as numpy, scipy and others take their time."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        room = import_module(f"eigenveil.{_LATER[name]}")
-        return room if _LATER[name] == name else getattr(room, name)
-    raise AttributeError(f"module 'eigenveil' has no attribute {name!r}")
+    """What was not asked for before: a name, the version, or a room, as in ``eigenveil.errors``."""
+    if name == "__version__":
+        value: Any = import_module("importlib.metadata").version("eigenveil")
+    elif name in _ROOMS:
+        value = getattr(import_module(f"eigenveil.{_ROOMS[name]}"), name)
+    elif name.startswith("_") or import_module("importlib.util").find_spec(f"eigenveil.{name}") is None:
+        raise AttributeError(f"module 'eigenveil' has no attribute {name!r}")
+    else:
+        value = import_module(f"eigenveil.{name}")
+    return globals().setdefault(name, value)
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,5 @@
 """The command `eigenveil`: private components from files, without Python. A thin shell over the other rooms."""
 
-from eigenveil.cli.app import main
+from eigenveil.cli.front import main
 
 __all__ = ["main"]

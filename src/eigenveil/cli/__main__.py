@@ -1,6 +1,6 @@
 """``python -m eigenveil.cli`` is ``eigenveil``."""
 
-from eigenveil.cli.app import main
+from eigenveil.cli.front import main
 
 if __name__ == "__main__":
     main()

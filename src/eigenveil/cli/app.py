@@ -1,28 +1,54 @@
-"""The commands, put together."""
+"""The commands, put together; each is loaded when it is called for."""
 
 from __future__ import annotations
 
 import signal
+from importlib import import_module
 from inspect import cleandoc
-from typing import Annotated, Any
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from eigenveil.cli import demo, fit, inspect, plan, report, reproduce, transform
+from eigenveil.cli.overview import COMMANDS, show_overview
 
-_HELP = """Private principal components from files: useful directions, with a guarantee for everyone in the data.
 
-Data and --json go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 failed, 2 usage, 3 the budget
-refused."""
+class Commands(TyperGroup):
+    """All commands by name, of which one is loaded."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        not_loaded: dict[str, Any] = dict.fromkeys(COMMANDS)
+        self.commands.update(not_loaded)  # typer lists and suggests names from here
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name; None if there is none."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        room = import_module(f"eigenveil.cli.{cmd_name}")
+        alone = typer.Typer(add_completion=False)
+        alone.command(name=cmd_name, help=_flowing(room.command.__doc__), epilog=room.EXAMPLES)(room.command)
+        return typer.main.get_command(alone)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The overview, for those who come here without passing the front desk."""
+        del ctx, formatter
+        show_overview()
+
 
 app = typer.Typer(
     name="eigenveil",
-    no_args_is_help=True,
+    cls=Commands,
     add_completion=False,
     pretty_exceptions_enable=False,  # local variables may be values of the data
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with: eigenveil demo",
 )
+
+
+@app.callback()
+def _any_command() -> None:
+    """Typer's sign for an app that has commands."""
 
 
 def _flowing(text: str | None) -> str:
@@ -31,34 +57,11 @@ def _flowing(text: str | None) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-for room in (plan, fit, transform, inspect, report, demo, reproduce):
-    name = room.__name__.rsplit(".", 1)[-1]
-    app.command(name=name, help=_flowing(room.command.__doc__), epilog=room.EXAMPLES)(room.command)
-
-
-def _show_version(wanted: bool) -> None:  # noqa: FBT001  # typer calls it so
-    if wanted:
-        from importlib.metadata import version  # noqa: PLC0415
-
-        typer.echo(f"eigenveil {version('eigenveil')}")
-        raise typer.Exit
-
-
-@app.callback(help=_flowing(_HELP))
-def _options(
-    *,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
-    ] = False,
-) -> None:
-    del version
-
-
 def _interrupt(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-def main() -> None:
-    """Run the command line; a request to end is treated as Ctrl-C, so that nothing is left half done."""
+def run() -> None:
+    """Run the command of this process; a request to end is like Ctrl-C, so that nothing is left half done."""
     signal.signal(signal.SIGTERM, _interrupt)
     app(prog_name="eigenveil")

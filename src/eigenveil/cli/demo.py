@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import math
-import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
-import pyarrow as pa
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from eigenveil.cli.speaking import ending_well, put_json, say
-from eigenveil.datasets import spiked_covariance
-from eigenveil.estimators import DPPCA
-from eigenveil.metrics import energy_ratio
-from eigenveil.persistence import save
-from eigenveil.planner import plan
-from eigenveil.privacy import Budget, Ledger
-from eigenveil.subspace import Release, dp_gauss_1, k_dp_pca, tracked_pca
+from eigenveil.cli.speaking import at_work
 
 EXAMPLES = "\n\n".join(["Examples:", "eigenveil demo", "eigenveil demo --out somewhere/"])  # noqa: FLY002
-DELTA = 1e-6
-MAP_EPSILON = 0.5
-RUNS = 5
-"""How many times every method is run; means are shown."""
 
 
-@ending_well
+@at_work
 def command(
     *,
     out: Annotated[Path, typer.Option(help="Folder for the model and the report.")] = Path("demo-output"),
@@ -44,81 +26,3 @@ def command(
     a synthetic sample with two directions and little noise (1,000 units, 200 columns). It looks at the data, so it
     is for you and not for publication.
     """
-    from sklearn.datasets import load_digits  # noqa: PLC0415  # scikit-learn takes its time to import
-
-    digits = load_digits()
-    out.mkdir(parents=True, exist_ok=True)
-    rows, names = digits.data, [f"row {r} col {c}" for r in range(1, 9) for c in range(1, 9)]
-    say(
-        f"{len(rows)} handwritten digits of {rows.shape[1]} pixels, {components} directions, epsilon = {epsilon:g}"
-    )
-    n, d = rows.shape
-    planned = plan(n, d, components, epsilon=epsilon, delta=DELTA, spectrum="fast decay")
-    say(f"The plan, before any digit is read:\n{planned}\n")
-    report = _story(rows, names, components, epsilon, out)
-    kept = _digits_kept(rows, components, epsilon)
-    spiked = _spiked_kept(epsilon)
-    if as_json:
-        told = {"kept": kept, "spiked": spiked, "epsilon": epsilon, "delta": DELTA}
-        put_json({**told, "report": str(report), "model": str(out / "model")})
-    else:
-        Console(highlight=False).print(_table(kept, spiked, epsilon))
-    say(f"The report: {report}")
-
-
-def _story(rows: Any, names: list[str], k: int, epsilon: float, out: Path) -> Path:
-    """Fit, buy a map of scores on the same ledger, save, write the report."""
-    from eigenveil.report import write_report  # noqa: PLC0415
-
-    fit, map_ = (Budget.from_epsilon_delta(one, DELTA).mu for one in (epsilon, MAP_EPSILON * epsilon))
-    ledger = Ledger(Budget.from_mu(math.hypot(fit, map_)))
-    frame = pa.Table.from_arrays(list(rows.T), names=names)
-    model = DPPCA(k, epsilon=epsilon, delta=DELTA, ledger=ledger)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the report says it
-        model.fit(frame)
-        scores = model.private_scores(frame, epsilon=MAP_EPSILON * epsilon, delta=DELTA, bins=12, ledger=ledger)
-    save(model, out / "model")
-    return write_report(model, out / "report.html", command="eigenveil demo", scores=scores)
-
-
-def _digits_kept(rows: Any, k: int, epsilon: float) -> dict[str, float]:
-    """The share of plain PCA's variance that each method keeps of the digits."""
-    centred = rows - rows.mean(axis=0)  # a gift to the others: they need not buy a mean
-    own = DPPCA(k, epsilon=epsilon, delta=DELTA)
-    return _compared(lambda: own.fit(rows).release_, centred, np.cov(rows.T, bias=True), k, epsilon)
-
-
-def _spiked_kept(epsilon: float) -> dict[str, float]:
-    """The same for a sample whose units differ little from each other: noise can shrink with their spread."""
-    data = spiked_covariance(1_000, 200, [10.0, 5.0], 0.025, random_state=0)
-    budget: dict[str, Any] = {"epsilon": epsilon, "delta": DELTA}
-    return _compared(lambda: tracked_pca(data.samples, 2, **budget), data.samples, data.covariance, 2, epsilon)
-
-
-def _compared(own: Callable[[], Release], samples: Any, truth: Any, k: int, epsilon: float) -> dict[str, float]:
-    budget: dict[str, Any] = {"epsilon": epsilon, "delta": DELTA}
-    literal: dict[str, Any] = {"mean_estimator": "privmean", "range_finder": "privrange", "relation": "replace"}
-    runs: dict[str, Callable[[], Release]] = {
-        "eigenveil": own,
-        "DP-Gauss-1": lambda: dp_gauss_1(samples, k, **budget),
-        "k-DP-PCA as printed": lambda: k_dp_pca(samples, k, **budget, **literal),
-    }
-    kept = {"plain PCA (not private)": 1.0}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name, run in runs.items():
-            kept[name] = float(np.mean([energy_ratio(run().components, truth) for _ in range(RUNS)]))
-    plain = np.linalg.eigvalsh(truth)[::-1]
-    kept["random directions"] = float(k / len(plain) * plain.sum() / plain[:k].sum())
-    return kept
-
-
-def _table(kept: dict[str, float], spiked: dict[str, float], epsilon: float) -> Table:
-    table = Table(caption="variance kept, of what plain PCA holds")
-    table.add_column(f"at epsilon = {epsilon:g}")
-    table.add_column("digits", justify="right")
-    table.add_column("spiked sample", justify="right")
-    for name, share in kept.items():
-        table.add_row(name, f"{share:.1%}", f"{spiked[name]:.1%}")
-    return table

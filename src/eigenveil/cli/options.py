@@ -8,19 +8,21 @@ from typing import Annotated
 
 import typer
 
-from eigenveil.subspace.registry import ALGORITHMS
-
 _DATA, _PRIVACY, _METHOD, _RESULTS = (
     {"rich_help_panel": panel}
     for panel in ("Which data", "What it may cost", "How it is done", "Where results go")
 )
 
 
-Algorithm = StrEnum("Algorithm", {name.upper().replace("-", "_"): name for name in ALGORITHMS})  # type: ignore[misc]
-"""How directions are found: all that the library lists."""
+class Algorithm(StrEnum):
+    """How directions are found: all that `subspace.registry` lists, which takes its time to import."""
 
-
-DEFAULT_ALGORITHM = Algorithm("tracked")
+    TRACKED = "tracked"
+    K_DP_PCA = "k-dp-pca"
+    K_DP_OJAS = "k-dp-ojas"
+    DP_GAUSS_1 = "dp-gauss-1"
+    DP_GAUSS_2 = "dp-gauss-2"
+    DP_POWER = "dp-power"
 
 
 class Neighbours(StrEnum):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
-from eigenveil.cli.speaking import ending_well, put_json, usage
-from eigenveil.planner import plan
+from eigenveil.cli.speaking import at_work
 
 EXAMPLES = "\n\n".join(  # noqa: FLY002
     [
@@ -21,7 +19,7 @@ EXAMPLES = "\n\n".join(  # noqa: FLY002
 )
 
 
-@ending_well
+@at_work
 def command(
     *,
     d: Annotated[int, typer.Option("-d", help="Columns.")],
@@ -48,38 +46,3 @@ def command(
 
     Reads no data and spends nothing: the method's own code runs on imagined units with the spectrum you guess.
     """
-    with usage():
-        found = plan(
-            n,
-            d,
-            k,
-            epsilon=_one_or_all(epsilon),
-            delta=delta,
-            target=target,
-            spectrum=_spectrum(spectrum),
-            spread=_spread(spread),
-        )
-    if as_json:
-        put_json(found.to_dict())
-    else:
-        sys.stdout.write(f"{found}\n")
-
-
-def _one_or_all(epsilon: list[float] | None) -> float | list[float] | None:
-    return epsilon[0] if epsilon and len(epsilon) == 1 else epsilon or None
-
-
-def _spectrum(text: str) -> str | list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        return text  # the name of a preset; `plan` knows which there are
-
-
-def _spread(text: str) -> str | float:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

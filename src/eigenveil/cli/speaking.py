@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, NoReturn
 
 import typer
@@ -44,13 +45,18 @@ def put_json(plain: Any) -> None:
     sys.stdout.flush()
 
 
-def ending_well(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, with errors as a message and an exit code instead of a traceback."""
+def at_work(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, done by `run` of the module in `work` that has its name.
+
+    Only then is that module loaded, so that help and mistakes in usage need none of it. Errors end in a message
+    and an exit code instead of a traceback.
+    """
+    room, _, name = command.__module__.rpartition(".")
 
     @functools.wraps(command)
-    def run(*args: Any, **options: Any) -> None:
+    def run(**options: Any) -> None:
         try:
-            command(*args, **options)
+            import_module(f"{room}.work.{name}").run(**options)
         except BudgetExceededError as refusal:
             _end(f"refused: {refusal}", REFUSED)
         except EigenveilError as error:

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.csv as pc
 import typer
-from scipy import sparse
 
-from eigenveil._atomic_files import written_whole
 from eigenveil.cli import options as o
-from eigenveil.cli.choosing import as_columns, as_data, check_target
-from eigenveil.cli.speaking import NOT_PRIVATE, ending_well, warn
-from eigenveil.errors import InvalidInputError
-from eigenveil.estimators import DPPCA
-from eigenveil.estimators.projection import scores_of
-from eigenveil.estimators.score_files import write_scores
-from eigenveil.persistence import load
-from eigenveil.sources import open_source
-from eigenveil.sources.files import has_named_columns
-from eigenveil.sources.paths import FORMATS
+from eigenveil.cli.speaking import at_work
 
 EXAMPLES = "\n\n".join(  # noqa: FLY002
     [
@@ -35,7 +19,7 @@ EXAMPLES = "\n\n".join(  # noqa: FLY002
 )
 
 
-@ending_well
+@at_work
 def command(
     data: Annotated[list[str], typer.Argument(help="Files, globs or folders, with the columns of the fit.")],
     *,
@@ -55,45 +39,3 @@ def command(
 
     Scores are functions of single rows, so they are not private. Keep them where the data are; publish the model.
     """
-    kind = "csv" if out is None else FORMATS.get(out.suffix.lower())
-    if kind not in ("csv", "parquet"):
-        raise typer.BadParameter("expected a file that ends in .parquet or .csv.", param_hint="--out")
-    loaded = load(model)
-    blocks = _scores(loaded, as_data(data, header=header), columns)
-    if out is not None:
-        check_target(out, force=force, folder=False)
-    warn(f"{NOT_PRIVATE}: scores are functions of single rows. Keep them where the data are; publish the model.")
-    names = [str(name) for name in loaded.get_feature_names_out()]
-    if out is None:
-        _write_csv(blocks, names, sys.stdout.buffer)
-    elif kind == "parquet":
-        write_scores(blocks, names, out)
-    else:
-        with written_whole(out) as part, part.open("wb") as sink:
-            _write_csv(blocks, names, sink)
-
-
-def _scores(model: DPPCA, data: Any, columns: list[str] | None) -> Iterator[Any]:
-    """Scores block by block; files are opened, and their columns checked, before the first is asked for."""
-    names = vars(model).get("feature_names_in_")
-    named = has_named_columns(data)
-    if named and names is None:
-        raise InvalidInputError(
-            "the model was fitted to an array, whose columns have no names, and these files have names.",
-            hint="Fit to files of the same kind.",
-        )
-    source = open_source(data, columns=list(names) if names is not None and named else as_columns(columns, data))
-    if source.n_columns != model.n_features_in_:
-        raise InvalidInputError(f"the data have {source.n_columns} columns, the model {model.n_features_in_}.")
-    return (scores_of(model, _plain(block.values)) for block in source.blocks())
-
-
-def _plain(values: Any) -> Any:
-    return values if sparse.issparse(values) else np.asarray(values)
-
-
-def _write_csv(blocks: Iterator[Any], names: list[str], sink: Any) -> None:
-    schema = pa.schema([(name, pa.float64()) for name in names])
-    with pc.CSVWriter(pa.PythonFile(sink, mode="w"), schema) as writer:
-        for block in blocks:
-            writer.write_table(pa.Table.from_arrays([pa.array(column) for column in block.T], schema=schema))

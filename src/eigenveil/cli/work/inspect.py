@@ -1,0 +1,30 @@
+"""``eigenveil inspect``: what is in a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from eigenveil.cli.speaking import put_json
+from eigenveil.cli.summary import as_plain, as_table
+from eigenveil.persistence import load
+from eigenveil.persistence.score_maps import load_map
+
+
+def run(
+    model: Path,
+    *,
+    ledger: bool,
+    as_json: bool,
+) -> None:
+    """Do it."""
+    loaded = load(model)
+    if as_json:
+        put_json(as_plain(loaded, load_map(loaded, model)))
+        return
+    console = Console(highlight=False)
+    console.print(as_table(loaded))
+    if ledger:
+        console.print()
+        console.print(str(loaded.ledger_), markup=False, soft_wrap=True)

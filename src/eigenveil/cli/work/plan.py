@@ -1,0 +1,58 @@
+"""``eigenveil plan``: what to expect, before any data are touched."""
+
+from __future__ import annotations
+
+import sys
+
+from eigenveil.cli.speaking import put_json, usage
+from eigenveil.planner import plan
+
+
+def run(
+    *,
+    d: int,
+    k: int,
+    n: int | None,
+    epsilon: list[float] | None,
+    delta: float,
+    target: float | None,
+    spectrum: str,
+    spread: str,
+    as_json: bool,
+) -> None:
+    """Do it."""
+    with usage():
+        found = plan(
+            n,
+            d,
+            k,
+            epsilon=_one_or_all(epsilon),
+            delta=delta,
+            target=target,
+            spectrum=_spectrum(spectrum),
+            spread=_spread(spread),
+        )
+    if as_json:
+        put_json(found.to_dict())
+    else:
+        sys.stdout.write(f"{found}\n")
+
+
+def _one_or_all(epsilon: list[float] | None) -> float | list[float] | None:
+    return epsilon[0] if epsilon and len(epsilon) == 1 else epsilon or None
+
+
+def _spectrum(text: str) -> str | list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        return text  # the name of a preset; `plan` knows which there are
+
+
+def _spread(text: str) -> str | float:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

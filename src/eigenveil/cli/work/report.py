@@ -1,0 +1,28 @@
+"""``eigenveil report``: a saved model as one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from eigenveil.cli.choosing import check_target
+from eigenveil.cli.speaking import say
+from eigenveil.cli.targets import COMMAND_FILE
+from eigenveil.persistence import load
+from eigenveil.persistence.score_maps import load_map
+from eigenveil.report import write_report
+
+
+def run(
+    model: Path,
+    *,
+    out: Path,
+    force: bool,
+) -> None:
+    """Do it."""
+    loaded = load(model)
+    scores = load_map(loaded, model)
+    check_target(out, force=force, folder=False)
+    made_by = model / COMMAND_FILE
+    command_line = made_by.read_text(encoding="utf-8").strip() if made_by.exists() else None
+    write_report(loaded, out, command=command_line, scores=scores)
+    say(f"report: {out}")

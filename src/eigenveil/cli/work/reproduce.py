@@ -1,0 +1,95 @@
+"""``eigenveil reproduce``: the paper's figures again, and what became of its claims."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from eigenveil.cli.speaking import say, words
+from eigenveil.experiments import FIGURES, Figure, Run, reproduce, write_claims
+from eigenveil.experiments.runner import Heard
+
+ALL, CLAIMS = "all", "claims"
+QUICK_TRIALS = 3
+_QUIET = 15.0
+"""Seconds between lines where there is no terminal to draw on."""
+
+
+def run(
+    figures: list[str],
+    *,
+    trials: int | None,
+    quick: bool,
+    out: Path,
+    seed: int,
+    workers: int | None,
+    cache: Path,
+) -> None:
+    """Do it."""
+    chosen = _chosen(figures)
+    if chosen:
+        asked = Run(trials=trials or (QUICK_TRIALS if quick else Run.trials), seed=seed, quick=quick)
+        say(f"seed {seed}: not private, for experiments only")
+        with _shown() as heard:
+            made = reproduce(
+                chosen, asked, out=out, cache=cache, workers=workers or os.cpu_count() or 1, heard=heard
+            )
+        for paths in made.values():
+            say("  ".join(map(str, paths)))
+    if CLAIMS in figures:
+        say(str(write_claims(out, out.parent / "claims.md")))
+
+
+def _chosen(names: list[str]) -> list[Figure]:
+    """The figures of these names; all of them for 'all'."""
+    unknown = [name for name in names if name not in (ALL, CLAIMS, *FIGURES)]
+    if unknown:
+        raise typer.BadParameter(
+            f"there is no figure {unknown[0]!r}. Known are: {', '.join((*FIGURES, ALL, CLAIMS))}.",
+            param_hint="FIGURE",
+        )
+    return list(FIGURES.values()) if ALL in names else [FIGURES[name] for name in FIGURES if name in names]
+
+
+@contextmanager
+def _shown() -> Iterator[Heard]:
+    """What hears of progress: a bar where there is a terminal, a line now and then where there is none."""
+    if not words().is_terminal:
+        yield _lines()
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("fits"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=words(), transient=True) as bars:
+        task = bars.add_task("looking", total=None)
+        yield lambda done, total, what: bars.update(task, completed=done, total=total, description=what)
+
+
+def _lines() -> Heard:
+    spoke = time.monotonic()
+
+    def heard(done: int, total: int, what: str) -> None:
+        nonlocal spoke
+        if done and time.monotonic() - spoke > _QUIET:
+            spoke = time.monotonic()
+            say(f"{done} of {total} fits; {what}")
+
+    return heard

@@ -1,0 +1,111 @@
+"""What the command line loads before it answers, and that what it says at once is what its commands say."""
+
+import inspect
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from eigenveil.cli import options, work
+from eigenveil.cli.app import _flowing
+from eigenveil.cli.overview import COMMANDS
+
+HEAVY = {
+    *("numpy", "scipy", "sklearn", "pandas", "pyarrow", "narwhals", "duckdb", "matplotlib", "jinja2"),
+    *("safetensors", "threadpoolctl", "eigenveil.subspace", "eigenveil.kernels", "eigenveil.privacy"),
+}
+CLICKING = {"typer", "click", "pydantic"}
+RUN = """
+import sys
+from eigenveil.cli import main
+try:
+    main()
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+
+
+def modules_after(*words):
+    """Modules that a process has loaded when the command line has answered."""
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", RUN, *words], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout
+    return set(done.stderr.split())
+
+
+def test_the_version_needs_next_to_nothing():
+    assert not (HEAVY | CLICKING | {"rich"}) & modules_after("--version")
+
+
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_the_overview_needs_rich_only(word):
+    loaded = modules_after(word)
+    assert "rich" in loaded
+    assert not (HEAVY | CLICKING) & loaded
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_needs_none_of_its_work(name):
+    loaded = modules_after(name, "--help")
+    assert "typer" in loaded
+    assert not HEAVY & loaded
+    assert f"eigenveil.cli.work.{name}" not in loaded
+    assert {other for other in COMMANDS if f"eigenveil.cli.{other}" in loaded} == {name}
+
+
+def test_the_test_can_fail():
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", f"import eigenveil; eigenveil.Budget\n{RUN}", "--version"],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert HEAVY & set(done.stderr.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_overview_and_command_say_the_same(name):
+    told = _flowing(import_module(f"eigenveil.cli.{name}").command.__doc__)
+    assert told.split("\n\n")[0] == COMMANDS[name]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_and_its_work_take_the_same_options(name):
+    face = inspect.signature(import_module(f"eigenveil.cli.{name}").command, eval_str=True)
+    done = inspect.signature(import_module(f"{work.__name__}.{name}").run, eval_str=True)
+    assert {one.name: plain(one.annotation) for one in face.parameters.values()} == {
+        one.name: plain(one.annotation) for one in done.parameters.values()
+    }
+    assert all(one.default is one.empty for one in done.parameters.values())
+
+
+def plain(annotation):
+    """A type without what typer is told of it."""
+    return getattr(annotation, "__origin__", annotation) if hasattr(annotation, "__metadata__") else annotation
+
+
+def test_plain_types_are_told_apart():
+    assert plain(options.Units) == str | None
+    assert plain(options.Units) != plain(options.Delta)
+
+
+def test_without_a_command_there_is_the_overview(eigenveil):
+    answer = eigenveil()
+    assert (answer.code, answer.out, answer.err) == (2, eigenveil("--help").out, "")
+
+
+def test_unknown_commands_and_options_are_told(eigenveil):
+    answer = eigenveil("fitt")
+    assert (answer.code, answer.out) == (2, "")
+    assert "Did you mean 'fit'?" in answer.err
+    assert "'eigenveil -h'" in answer.err
+    assert eigenveil("--oops").code == 2
+
+
+def test_help_is_the_overview_also_behind_the_front_desk(capsys):
+    from eigenveil.cli.app import app
+
+    with pytest.raises(SystemExit):
+        app(["--help"], prog_name="eigenveil")
+    told = capsys.readouterr().out
+    assert all(name in told for name in COMMANDS)
