@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from eigenveil.kernels import Columns, loops
-from eigenveil.kernels.row_loop import RowLoop
+from eigenveil.kernels.row_loop import RowLoop, distance_from_multiples, norm_error
 from eigenveil.kernels.single_row_loop import SPAN, SingleRowLoop, fits, single_error
 from eigenveil.kernels.sparse_row_loop import SparseRowLoop
 
@@ -44,6 +44,8 @@ def problems(draw, single=None):
         rows = rows.astype(np.float32) if single else rows
     W = rng.normal(size=(d, m))
     C = np.ldexp(np.rint(np.ldexp(rng.normal(size=(d, m)), 15)), -15) * draw(st.sampled_from([0.0, 2.0**-45, 1.0]))
+    if draw(st.booleans()):  # a centre that is known without being multiplied
+        C = np.float32(W * rng.normal(size=m) * 2.0 ** draw(st.integers(-30, 30))).astype(float)
     if n and draw(st.booleans()):  # a row near the centre
         rows[-1] = 1.0
         C = np.float32(np.tile(W.sum(axis=0), (d, 1))).astype(float)
@@ -191,6 +193,68 @@ def test_norms_are_upper_bounds_where_the_centre_nearly_cancels(closeness):
     )
     assert Fraction(float(norms[0])) ** 2 >= exact
     assert norms[0] <= 1.01 * math.sqrt(exact) + 2e-6 * np.linalg.norm(C)
+
+
+@pytest.mark.parametrize("scale", [2.0**-120, 2.0**-60, 1e-8, 1.0, 1e4, 1e9])
+@pytest.mark.parametrize("stretch", [1.0, 1e-3])
+@pytest.mark.parametrize("size", [5e-324, 1e-160, 1e-8, 1.0, 1e8, 1e70])
+def test_norms_are_upper_bounds_where_the_centre_is_a_multiple_of_the_directions(scale, stretch, size):
+    """C^T x is then not computed. C is in single precision, so no exact multiple.
+
+    mutant: `distance_from_multiples` is 0.
+    """
+    rng = np.random.default_rng(3)
+    W = np.linalg.qr(rng.normal(size=(12, 3)))[0]
+    multiples = scale * np.array([3.0, 2.0, 2.0 * stretch])
+    C = np.float32(W * multiples).astype(float)
+    loop = RowLoop(W, C, inner=[], exponents=[], f_scale=1.0)
+    assert loop.multiples is not None
+    assert loop.both.shape[1] == 8
+    along = W @ rng.normal(size=(3, 20)) / math.sqrt(3) * math.sqrt(min(scale, 1e30))
+    rows = np.concatenate([rng.normal(size=(20, 12)) * size, along.T])
+    y = loops.row_product(rows, W)
+    norms = loop.add(rows)
+    assert np.isfinite(norms).all()
+    for x, own, norm in zip(rows, y.tolist(), norms.tolist(), strict=True):
+        exact = squared_norm(x, own, C)
+        assert exact <= Fraction(norm) ** 2 <= exact * (1 + Fraction(1, 2000)) + Fraction(2) ** -900
+
+
+def test_norms_where_the_rounding_of_the_centre_goes_one_way():
+    """All entries of C are rounded down, and x lies where that hides most.
+
+    mutant: `distance_from_multiples` is 0.
+    """
+    d = 64
+    W = np.zeros((d, 2))
+    W[: d // 2, 0] = W[d // 2 :, 1] = math.sqrt(2 / d)
+    value = 1 + 2.0**-23 * 0.49
+    multiples = np.array([1.0, 1.0]) * value / math.sqrt(2 / d)
+    C = np.where(W > 0, 1.0, 0.0)
+    x = np.ones((1, d))
+    loop = RowLoop(W, C, inner=[], exponents=[], f_scale=1.0)
+    assert loop.multiples is not None
+    loop.multiples = multiples  # as far off as rounding to single precision can be
+    loop.error = norm_error(d, 2) + distance_from_multiples(W, C, multiples)
+    (norm,) = loop.add(x)
+    exact = squared_norm(x, loops.row_product(x, W)[0].tolist(), C)
+    assert Fraction(float(norm)) ** 2 >= exact
+    loop.error = norm_error(d, 2)
+    (norm,) = loop.add(x)
+    assert Fraction(float(norm)) ** 2 < exact  # so the distance is needed
+
+
+@pytest.mark.parametrize(
+    "C",
+    [
+        np.eye(6, 2),  # no multiple of W
+        np.outer(np.arange(6.0), [1.0, 0.0]),  # one column: rows may come close to it
+        np.full((6, 2), 2.0**40),
+    ],
+)
+def test_other_centres_are_multiplied(C):
+    W = np.stack([np.arange(6.0), np.ones(6)], axis=1)
+    assert RowLoop(W, C, inner=[], exponents=[], f_scale=1.0).multiples is None
 
 
 @pytest.mark.parametrize("kind", ["rows", "sparse rows"])

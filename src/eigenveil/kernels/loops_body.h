@@ -40,14 +40,16 @@ void NAME(row_squares)(const double *x, size_t n, size_t d, double *out)
     for (size_t i = 0; i < n; i++) out[i] = NAME(square)(x + i * d, d);
 }
 
-/* ||x y^T - C||^2 as computed, with y and t = C^T x one after the other. error bounds its relative error; margin, what
- * it misses in all, squares and products that underflow included: see `norm_error` in row_loop.py. */
-INLINE double NAME(residual)(double s, size_t d, const double *y, size_t m, double cc, double error, double *margin)
+/* ||x y^T - C||^2 as computed, with y and t = C^T x one after the other or, where the columns of C are multiples of
+ * those of W, t_j = multiples_j y_j. error bounds its relative error; margin, what it misses in all, squares and products
+ * that underflow included: see `norm_error` in row_loop.py. */
+INLINE double NAME(residual)(double s, size_t d, const double *y, size_t m, const double *multiples, double cc,
+                             double error, double *margin)
 {
     double yy = 0, cross = 0;
     for (size_t j = 0; j < m; j++) {
         yy += y[j] * y[j];
-        cross += y[j] * y[m + j];
+        cross += y[j] * (multiples ? multiples[j] * y[j] : y[m + j]);
     }
     *margin = error * ((s + (double)d * TINY) * (yy + (double)m * TINY) + cc) + FLOOR;
     return (s * yy - 2 * cross) + cc;
@@ -158,15 +160,16 @@ INLINE void NAME(add_rounded)(const double *x, size_t d, const double *y, size_t
 /* One pass over rows x with A = x x^T: norms of A W - C, and clipped sums on integer grids.
  * Rows lie one after the other in X or, if columns are given, spread over d columns; see `fetch` for shift and P.
  *
- * B = [W, C, 0] is d x cols with m columns each; cc >= ||C||^2; error: relative error bound of the squared norm.
+ * B = [W, C, 0], or [W, 0] where multiples are given, is d x cols with m columns each; cc >= ||C||^2; error: relative
+ * error bound of the squared norm.
  * For each radius: inner radius, 1/grid, the sum S (d x mp) of round(c x y^T / grid) and the sum F of round(c f_scale),
  * c = min(1, inner / norm), over good rows that are not skipped. The caller takes C F off at the end.
  * norms: upper bounds, infinite for rows that are bad or skipped. S is offset by the bits of ROUND for every row,
  * the zero rows that fill up the last group included; the caller takes them off too. */
 void NAME(rows_survey)(const void *X, const double *const *columns, int single, size_t n, size_t d, const double *shift,
                        const double *P, size_t rank, size_t pcols, const double *Pt, size_t dp,
-                       const uint8_t *skip, const double *B, size_t m, size_t cols, double cc, double error,
-                       size_t radii, const double *inner, const double *per_grid, double f_scale, size_t mp,
+                       const uint8_t *skip, const double *B, size_t m, size_t cols, const double *multiples, double cc,
+                       double error, size_t radii, const double *inner, const double *per_grid, double f_scale, size_t mp,
                        uint64_t *S, int64_t *F, double *norms, double *work)
 {
     double *copy = work, *yt = copy + GROUP * d, *cy = yt + GROUP * cols, *scratch = cy + GROUP * mp;
@@ -177,7 +180,7 @@ void NAME(rows_survey)(const void *X, const double *const *columns, int single, 
         for (size_t r = 0; r < GROUP; r++) {
             if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
             double margin, s = NAME(square)(x + r * d, d);
-            double exact = NAME(residual)(s, d, yt + r * cols, m, cc, error, &margin);
+            double exact = NAME(residual)(s, d, yt + r * cols, m, multiples, cc, error, &margin);
             norm[r] = NAME(upper)(exact, margin);
             if (i + r >= n || (skip && skip[i + r]) || !isfinite(s) || !isfinite(exact) || !isfinite(norm[r])) {
                 norm[r] = INFINITY;

@@ -21,6 +21,9 @@ _ROUND = np.float64(1.5 * 2.0**52)
 _ROUND_BITS = _ROUND.view(np.int64)
 TINY = 2.0**-960
 """For each square in a sum: far above what underflow can take from it."""
+_CLOSE, _LARGEST_MULTIPLE = 2.0**-12, 2.0**35
+"""A centre is taken as W times a diagonal matrix if that moves no squared norm by more than this share, and the
+matrix is no larger than this."""
 FLOOR = 2.0**-1000
 """What every bound of a squared norm has on top."""
 
@@ -108,6 +111,10 @@ class RowLoop(Loop):
 
     def __init__(self, W: FloatArray, C: FloatArray, *, removed: FloatArray | None = None, **same: Any) -> None:
         super().__init__(W, C, **same)
+        self.multiples, self.error = _multiples(W, C), norm_error(self.d, self.m)
+        if self.multiples is not None:
+            self.both = loops.padded_columns(W)
+            self.error += distance_from_multiples(W, C, self.multiples)
         self.removed = removed
         self._projection: tuple[FloatArray | None, FloatArray | None] = (None, None)
         if removed is not None:
@@ -143,7 +150,7 @@ class RowLoop(Loop):
             rank = 0 if self.removed is None else self.removed.shape[1]
             head = (*places(chunk), ctypes.c_int(single), norms.size, self.d, self.shift)
             projection = (along, rank, _width(along), across, _width(across))
-            public = (self.both, self.m, self.both.shape[1], self.cc, norm_error(self.d, self.m))
+            public = (self.both, self.m, self.both.shape[1], self.multiples, self.cc, self.error)
             radii = (self.inner.size, self.inner, self.per_grid, self.f_scale, self.mp, self._sums, self.f_sums)
             loops.call("rows_survey", *head, *projection, flags, *public, *radii, norms, self._work)
             self._offsets += -(-norms.size // GROUP) * GROUP
@@ -161,8 +168,8 @@ class RowLoop(Loop):
         with np.errstate(all="ignore"):
             yt = loops.row_product(x, self.both)
             s = loops.squared_row_norms(x)
-            exact, whole = residuals(s, yt, self.d, m, self.cc)
-            norms[:] = upper(exact, norm_error(self.d, m) * (whole + self.cc) + FLOOR)
+            exact, whole = residuals(s, yt, self.d, m, self.cc, multiples=self.multiples)
+            norms[:] = upper(exact, self.error * (whole + self.cc) + FLOOR)
             bad = ~(np.isfinite(s) & np.isfinite(exact) & np.isfinite(norms))
             if skip is not None:
                 bad |= skip
@@ -185,12 +192,43 @@ def rounded(values: FloatArray) -> IntArray:
     return (values + _ROUND).view(np.int64) - _ROUND_BITS
 
 
-def residuals(s: FloatArray, yt: FloatArray, d: int, m: int, cc: float) -> tuple[FloatArray, FloatArray]:
-    """||x y^T - C||^2 as computed, with y and t = C^T x side by side; and s yy with room for underflow."""
+def _multiples(W: FloatArray, C: FloatArray) -> FloatArray | None:
+    """Numbers a_j with C_j = a_j W_j but for rounding, for all columns; None where there are none.
+
+    A centre is what is known of Sigma W: where W are its eigenvectors it is such a multiple, and C^T x need not be
+    computed. Rounding of C then counts as distance from x y^T, so only centres are meant that no x y^T comes close
+    to: they have other columns than their longest.
+    """
+    with np.errstate(all="ignore"):
+        squares, lengths = np.sum(W * W, axis=0), np.sum(C * C, axis=0)
+        found = np.where(squares > 0, np.sum(W * C, axis=0) / squares, 0.0)
+        small = bool(np.all(np.isfinite(found))) and float(np.linalg.norm(found)) < _LARGEST_MULTIPLE
+        away = float(lengths.sum() - lengths.max())
+        moved = distance_from_multiples(W, C, found) * float(lengths.sum())
+    return found if small and moved <= _CLOSE * away else None
+
+
+def distance_from_multiples(W: FloatArray, C: FloatArray, multiples: FloatArray) -> float:
+    """A number not below ||C - W diag(multiples)||_F/||C||_F; 0 where both are 0, infinite where only ||C|| is."""
+    reach = upper_norm(C)
+    with np.errstate(all="ignore"):
+        off = upper_norm(C - W * multiples)
+    if not reach:
+        return 0.0 if not off else math.inf
+    return (off / reach + 2.0**-50) * (1 + 2.0**-40)
+
+
+def residuals(
+    s: FloatArray, yt: FloatArray, d: int, m: int, cc: float, *, multiples: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """||x y^T - C||^2 as computed, with y and t = C^T x side by side; and s yy with room for underflow.
+
+    Where `multiples` are given, t is y times these.
+    """
     yy, cross = np.zeros(len(s)), np.zeros(len(s))
     for j in range(m):
         yy += yt[:, j] * yt[:, j]
-        cross += yt[:, j] * yt[:, m + j]
+        cross += yt[:, j] * (yt[:, m + j] if multiples is None else multiples[j] * yt[:, j])
     whole = (s + d * TINY) * (yy + m * TINY)
     return s * yy - 2 * cross + cc, whole
 
@@ -252,6 +290,15 @@ def norm_error(d: int, m: int) -> float:
     is 2 sqrt(a b) <= a + b, where a is part of the margin and b < d m 2^-1143. All that has no factor s or yy
     is below 2^-1001 for any d m < 2^70. The computed ||C||^2 is not too small by more than 2^-1001
     (`upper_norm`).
+
+    *Multiples.* Where t_j is taken as a_j y_j, E = C - W diag(a) and ||E|| <= f ||C|| (`distance_from_multiples`:
+    what is computed for E is off by a relative 2^-52 of C and of W diag(a), which the 2^-50 there covers),
+    e + f takes the place of e. For C_j^T x = a_j W_j^T x + E_j^T x, and W_j^T x differs from the computed y_j by
+    rounding, of at most (d + 1) 2^-53 ||W_j|| ||x||, and by underflow, of at most d h. The term of E adds
+    2 sum |y_j| |E_j^T x| <= 2 ||y|| ||E|| ||x|| <= f (s yy + ||C||^2) to the error. That of rounding is as above,
+    with ||W diag(a)|| <= (1 + f) ||C|| in place of ||C||; a_j y_j y_j has two more roundings. Underflow: d h |a_j|
+    |y_j| for every j in place of d h |y_j|, so b grows by ||a||^2 < 2^70 and is below d m 2^-1073; a_j y_j itself
+    is off by h, and its product with y_j by h |y_j| + h, which is less than what d h |y_j| leaves room for.
 
     *Overflow.* Where s, the squared norm or its bound is not finite, the row is bad. Up to rounding,
     good rows have ||x||, ||y|| and ||x|| ||y|| below 2^512, since s, yy and (s + d T) (yy + m T) are finite.

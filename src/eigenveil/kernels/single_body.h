@@ -134,13 +134,13 @@ void NAME(float_survey)(const float *X, const float *const *columns, size_t n, s
         for (size_t r = 0; r < GROUP; r++) {
             if (columns) ask_for((const void *const *)columns, sizeof(float), i + GROUP, n, d, r);
             double margin, *y = yt + r * cols, s = NAME(square_floats)(x + r * d, d);
-            double exact = NAME(residual)(s, d, y, m, cc, error32, &margin);
+            double exact = NAME(residual)(s, d, y, m, NULL, cc, error32, &margin);
             if (isfinite(s) && !(s >= 0x1p-90 && s <= 0x1p80 && margin <= exact * 0x1p-7)) {
                 memset(y, 0, cols * sizeof *y);
                 for (size_t k = 0; k < d; k++)
                     for (size_t j = 0; j < cols; j += WIDTH)
                         *(VEC *)(y + j) += *(const VEC *)(B + k * cols + j) * (double)x[r * d + k];
-                exact = NAME(residual)(s, d, y, m, cc, error, &margin);
+                exact = NAME(residual)(s, d, y, m, NULL, cc, error, &margin);
             }
             norm[r] = NAME(upper)(exact, margin);
             if (i + r >= n || (skip && skip[i + r]) || !isfinite(s) || !isfinite(exact) || !isfinite(norm[r])) {
