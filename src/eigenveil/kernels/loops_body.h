@@ -1,5 +1,5 @@
 /* Included by loops.c once for each vector width; defines NAME(row_squares), NAME(row_product), NAME(rows_survey),
- * NAME(rows_rounded), NAME(rows_vectors), NAME(rows_variances), NAME(outer_means).
+ * NAME(rows_rounded), NAME(rows_vectors), NAME(rows_variances), NAME(outer_means), NAME(people_survey).
  * Bits do not depend on WIDTH, ROWS, GROUP or SLAB: they only decide what is in flight together. */
 #define INLINE static inline __attribute__((always_inline))
 typedef double NAME(vec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
@@ -103,23 +103,27 @@ INLINE void NAME(product)(const double *x, size_t d, const double *B, size_t col
     }
 }
 
-/* GROUP rows as they are meant: less the shift, and less P P^T x, for P of `rank` columns (d x pcols, padded) and its
- * transpose Pt (rank x dp, padded). They are read where they stand if nothing is subtracted; else they are in copy. */
+/* GROUP rows x become x - P P^T x, for P of `rank` columns (d x pcols, padded) and its transpose Pt (rank x dp, padded). */
+INLINE void NAME(project)(double *x, size_t d, const double *P, size_t rank, size_t pcols, const double *Pt, size_t dp,
+                          double *scratch)
+{
+    double *along = scratch, *part = scratch + GROUP * pcols;
+    NAME(product)(x, d, P, pcols, along);
+    memset(part, 0, GROUP * dp * sizeof *part);
+    for (size_t r = 0; r < GROUP; r += ROWS) NAME(tile)(along + r * pcols, pcols, 0, rank, Pt, dp, part + r * dp);
+    for (size_t r = 0; r < GROUP; r++)
+        for (size_t k = 0; k < d; k++) x[r * d + k] -= part[r * dp + k];
+}
+
+/* GROUP rows as they are meant: less the shift, and projected if there is a P. They are read where they stand if nothing
+ * is subtracted; else they are in copy. */
 INLINE const double *NAME(fetch)(const void *X, const double *const *columns, int single, size_t i, size_t n, size_t d,
                                  const double *shift, const double *P, size_t rank, size_t pcols, const double *Pt,
                                  size_t dp, double *copy, double *scratch)
 {
     if (!(single || columns || shift || P || i + GROUP > n)) return (const double *)X + i * d;
     NAME(load)(X, columns, single, i, n, d, shift, GROUP, copy);
-    if (P) {
-        double *along = scratch, *part = scratch + GROUP * pcols;
-        NAME(product)(copy, d, P, pcols, along);
-        memset(part, 0, GROUP * dp * sizeof *part);
-        for (size_t r = 0; r < GROUP; r += ROWS)
-            NAME(tile)(along + r * pcols, pcols, 0, rank, Pt, dp, part + r * dp);
-        for (size_t r = 0; r < GROUP; r++)
-            for (size_t k = 0; k < d; k++) copy[r * d + k] -= part[r * dp + k];
-    }
+    if (P) NAME(project)(copy, d, P, rank, pcols, Pt, dp, scratch);
     return copy;
 }
 
@@ -372,6 +376,7 @@ void NAME(outer_means)(const void *X, int single, size_t d, const double *shift,
     }
 }
 
+#include "people_body.h"
 #include "single_body.h"
 
 #undef INLINE
