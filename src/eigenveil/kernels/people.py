@@ -139,7 +139,7 @@ class MeanSurveyor(ABC):
         """The sum over a unit's rows, and all else."""
         P, _, B = self._public
         wide, size = loops.padded(self._d), self._centre.size
-        columns = wide + (0 if B is None else B.shape[1]) + (0 if P is None else P.shape[1] + wide)
+        columns = wide + (0 if B is None else B.shape[1]) + (0 if P is None else P.shape[1])
         return np.empty(self._sum_entries), np.empty(GROUP * columns + size + padded_width(size))
 
     @property

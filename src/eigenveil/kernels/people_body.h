@@ -6,20 +6,23 @@
 #define MEAN_ROWS 2
 #define VARIANCES 3
 
-/* Copy GROUP rows into doubles of dp columns each, less the shift; what is past the end becomes zero. */
+/* Copy GROUP rows into doubles of dp columns each, less the shift; what is past the end becomes zero. The rows after
+ * them are asked for, to be there when these have been worked on. */
 INLINE void NAME(load_wide)(const void *X, int single, size_t i, size_t n, size_t d, size_t dp, const double *shift,
                             double *x)
 {
-    size_t there = n - i < GROUP ? n - i : GROUP;
+    size_t there = n - i < GROUP ? n - i : GROUP, bytes = d * (single ? sizeof(float) : sizeof(double));
     for (size_t r = 0; r < there; r++, x += dp) {
         size_t k = 0;
-        const double *row = (const double *)X + (i + r) * d;
+        const char *row = (const char *)X + (i + r) * bytes;
+        for (size_t byte = 0; i + GROUP + r < n && byte < bytes; byte += 64)
+            __builtin_prefetch(row + GROUP * bytes + byte, 0, 2);
         if (single)
-            for (; k < d; k++) x[k] = (double)((const float *)X + (i + r) * d)[k] - (shift ? shift[k] : 0.0);
+            for (; k < d; k++) x[k] = (double)((const float *)row)[k] - (shift ? shift[k] : 0.0);
         else if (shift)
-            for (; k < d; k++) x[k] = row[k] - shift[k];
+            for (; k < d; k++) x[k] = ((const double *)row)[k] - shift[k];
         else
-            for (; k < d; k++) x[k] = row[k];
+            memcpy(x, row, bytes), k = d;
         for (; k < dp; k++) x[k] = 0;
     }
     memset(x, 0, (GROUP - there) * dp * sizeof *x);
@@ -82,9 +85,13 @@ INLINE void NAME(whole_matrix)(double *G, size_t d, size_t dp, double good, doub
             v[j * d + k] = G[j * dp + k] = half + half;
         }
     }
-    for (size_t j = 0; j < d; j += 8)
-        for (size_t k = j + 1; k < d; k++)
-            for (size_t l = j; l < j + 8 && l < k; l++) v[k * d + l] = G[l * dp + k];
+    for (size_t j = 0; j < d; j += 8) {
+        size_t k = j + 1;
+        for (; k < d && k < j + 8; k++)
+            for (size_t l = j; l < k; l++) v[k * d + l] = G[l * dp + k];
+        for (; k < d; k++)
+            for (size_t l = 0; l < 8; l++) v[k * d + j + l] = G[(j + l) * dp + k];
+    }
 }
 
 /* Squared norm by halves: as if padded with zeros to a power of two, the second half added to the first, and so on. */
@@ -172,22 +179,28 @@ void NAME(people_survey)(const void *X, int single, const int64_t *offsets, size
                          size_t size, const double *centre, double stretch, size_t radii, const double *inner,
                          const double *per_grid, uint64_t *S, double *norms, double *G, double *work)
 {
-    double *x = work, *y = x + GROUP * dp, *scratch = y + GROUP * cols, *v = scratch + GROUP * (P ? pcols + dp : 0),
+    double *copy = work, *y = copy + GROUP * dp, *scratch = y + GROUP * cols, *v = scratch + GROUP * (P ? pcols : 0),
            *tree = v + size;
+    const double *x = copy;
+    int as_they_are = kind == MEAN_ROWS && !(single || shift || P); /* nothing to copy rows for */
     size_t n = units ? (size_t)offsets[units] : 0, u = 0, good = 0;
     size_t sums = (kind == PRODUCTS ? m : kind == MATRICES ? d : 1) * dp;
     if (kind == VARIANCES) sums = m + 1;
     memset(G, 0, sums * sizeof *G);
     for (size_t i = 0; u < units; i += GROUP) {
         uint8_t fine[GROUP];
+        size_t step = as_they_are ? d : dp; /* from row to row */
         size_t there = i >= n ? 0 : n - i < GROUP ? n - i : GROUP, r = 0;
         if (there) {
-            NAME(load_wide)(X, single, i, n, d, dp, shift, x);
-            if (P) NAME(project)(x, dp, P, rank, pcols, Pt, dp, scratch);
+            if (as_they_are)
+                x = (const double *)X + i * d;
+            else
+                NAME(load_wide)(X, single, i, n, d, dp, shift, copy);
+            if (P) NAME(project)(copy, dp, P, rank, pcols, Pt, dp, scratch);
             if (cols) NAME(product)(x, dp, B, cols, y);
         }
         for (size_t t = 0; t < there; t++) {
-            double s = NAME(square)(x + t * dp, dp);
+            double s = NAME(square)(x + t * step, step);
             fine[t] = kind == VARIANCES ? NAME(spread)(s, y + t * cols, m) : isfinite(s) != 0;
         }
         while (u < units) {
@@ -199,7 +212,7 @@ void NAME(people_survey)(const void *X, int single, const int64_t *offsets, size
                     NAME(add_outer)(x + r * dp, dp, kind == MATRICES ? x + r * dp : y + r * cols,
                                     kind == MATRICES ? dp : cols, kind == MATRICES ? d : m, to - r, kind == MATRICES, G);
                 for (size_t t = r; kind == MEAN_ROWS && t < to; t++)
-                    for (size_t k = 0; k < dp; k++) G[k] += x[t * dp + k];
+                    for (size_t k = 0; k < step; k++) G[k] += x[t * step + k];
                 for (size_t t = r; kind == VARIANCES && t < to; t++)
                     for (size_t j = 0; j <= m; j++) G[j] += y[t * cols + j];
                 good += to - r;
