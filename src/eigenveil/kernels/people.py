@@ -58,6 +58,7 @@ class MeanSurveyor(ABC):
     """
 
     _kind: ClassVar[int]
+    _spare: ClassVar[int] = 0
     _first = 0
 
     def __init__(
@@ -92,23 +93,13 @@ class MeanSurveyor(ABC):
     def add(self, chunk: People, skip: BoolArray | None = None) -> FloatArray:
         """Take in people."""
         rows, offsets = np.asarray(chunk.rows), np.ascontiguousarray(chunk.offsets, dtype=np.int64)
+        rows = rows if rows.dtype == np.float32 else np.asarray(rows, dtype=np.float64)
         ordered = offsets[0] == 0 and offsets[-1] <= len(rows) and bool(np.all(np.diff(offsets) >= 0))
         assert ordered, "loops go over memory by these numbers"
         assert rows.shape[1] == self._d, "and by this one"
         norms = np.empty(offsets.size - 1)
-        if loops.compiled():
-            flags = None if skip is None else skip.astype(np.uint8)
-            P, Pt, B = self._public
-            wide = loops.padded(self._d)
-            head = (*loops.contiguous(rows), offsets, norms.size, self._d, wide, self._shift)
-            projection = (P, 0 if Pt is None else len(Pt), 0 if P is None else P.shape[1], Pt)
-            which = (ctypes.c_int(self._kind), B, self._columns, 0 if B is None else B.shape[1], self._first)
-            centre = self._centre if self._centre.any() else None
-            measure = (self._centre.size, centre, stretch(padded_width(self._centre.size)))
-            radii = (self._inner.size, self._inner, self._per_grid, self._sums)
-            loops.call("people_survey", *head, *projection, flags, *which, *measure, *radii, norms, *self._work)
-        else:
-            self._add_in_numpy(rows, offsets, skip, norms)
+        survey = self._add_compiled if loops.compiled() else self._add_in_numpy
+        survey(rows, offsets, skip, norms)
         return norms
 
     def merge(self, other: Self) -> None:
@@ -119,27 +110,34 @@ class MeanSurveyor(ABC):
         """One sum per clip, of the centre's shape."""
         return [total.reshape(self._centre.shape) for total in self._sums]
 
-    @property
-    def _columns(self) -> int:
-        """How many numbers a row is multiplied to."""
-        return 0 if self._matrix is None else self._matrix.shape[1]
+    def _add_compiled(self, rows: Rows, offsets: IntArray, skip: BoolArray | None, norms: FloatArray) -> None:
+        P, Pt, B = self._public
+        size = self._centre.size
+        head = (*loops.contiguous(rows), offsets, norms.size, self._d, loops.padded(self._d), self._shift)
+        projection = (P, 0 if Pt is None else len(Pt), _width(P), Pt)
+        flags = None if skip is None else skip.astype(np.uint8)
+        which = (ctypes.c_int(self._kind), B, _width(self._matrix), _width(B), self._first)
+        measure = (size, self._centre if self._centre.any() else None, stretch(padded_width(size)))
+        radii = (self._inner.size, self._inner, self._per_grid, self._sums)
+        loops.call("people_survey", *head, *projection, flags, *which, *measure, *radii, norms, *self._work)
 
     @cached_property
     def _public(self) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
-        """P, its transpose and the matrix, padded with zeros as loops need them; variances take a column more."""
-        wide = loops.padded(self._d)
-        B = None if self._matrix is None else _padded(self._matrix, wide, loops.padded(self._columns + 1))
-        if self._removed is None:
-            return None, None, B
-        P = loops.padded_columns(self._removed)
-        return _padded(P, wide, P.shape[1]), loops.padded_columns(self._removed.T), B
+        """P, its transpose and the matrix, padded with zeros as loops need them."""
+        wide, P, Pt, B = loops.padded(self._d), None, None, None
+        if self._matrix is not None:
+            B = _padded(self._matrix, wide, loops.padded(_width(self._matrix) + self._spare))
+        if self._removed is not None:
+            P = _padded(self._removed, wide, loops.padded(_width(self._removed)))
+            Pt = loops.padded_columns(self._removed.T)
+        return P, Pt, B
 
     @cached_property
     def _work(self) -> tuple[FloatArray, FloatArray]:
         """The sum over a unit's rows, and all else."""
         P, _, B = self._public
         wide, size = loops.padded(self._d), self._centre.size
-        columns = wide + (0 if B is None else B.shape[1]) + (0 if P is None else P.shape[1])
+        columns = wide + _width(B) + _width(P)
         return np.empty(self._sum_entries), np.empty(GROUP * columns + size + padded_width(size))
 
     @property
@@ -175,7 +173,7 @@ class MeanProductSurveyor(MeanSurveyor):
 
     @property
     def _sum_entries(self) -> int:
-        return self._columns * loops.padded(self._d)
+        return _width(self._matrix) * loops.padded(self._d)
 
     def _tensors(self, x: FloatArray, offsets: IntArray) -> FloatArray:
         assert self._matrix is not None
@@ -218,16 +216,17 @@ class MeanVarianceSurveyor(MeanSurveyor):
     """Means of the numbers of `VarianceSurveyor`; a row one of whose numbers is not finite is bad."""
 
     _kind = 3
+    _spare = 1  # for the rest
 
     def __init__(
         self, U: FloatArray, entries: slice, centre: FloatArray, clips: Sequence[Clip], **same: Any
     ) -> None:
         super().__init__(len(U), U, centre, clips, **same)
-        self._first = range(self._columns + 1)[entries].start
+        self._first = range(_width(self._matrix) + 1)[entries].start
 
     @property
     def _sum_entries(self) -> int:
-        return self._columns + 1
+        return _width(self._matrix) + 1
 
     def _tensors(self, x: FloatArray, offsets: IntArray) -> FloatArray:
         assert self._matrix is not None
@@ -240,6 +239,10 @@ class MeanVarianceSurveyor(MeanSurveyor):
 def _bad(x: FloatArray) -> BoolArray:
     """Rows whose squared norm is not finite."""
     return ~np.isfinite(loops.squared_row_norms(x))
+
+
+def _width(matrix: FloatArray | None) -> int:
+    return 0 if matrix is None else matrix.shape[1]
 
 
 def _padded(matrix: FloatArray, rows: int, columns: int) -> FloatArray:
