@@ -416,7 +416,7 @@ KERNELS = (
     ),
     Mutant(
         "variances of rows whose norm overflows",
-        "src/eigenveil/operators/from_rows.py",
+        "src/eigenveil/kernels/loops.py",
         "out[~np.isfinite(squares)] = np.nan",
         "out[np.isnan(squares)] = np.nan",
         ("tests/contracts/test_variances.py",),

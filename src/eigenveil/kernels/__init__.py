@@ -4,13 +4,32 @@ from eigenveil.kernels.clips import Clip, RowSurveyor, SparseRowSurveyor, Survey
 from eigenveil.kernels.columns import Columns
 from eigenveil.kernels.fixed_point import exact_sum, symmetric_part, to_single
 from eigenveil.kernels.gram import GramSurveyor
-from eigenveil.kernels.loops import compiled, outer_means, projected_out, row_product, squared_row_norms
+from eigenveil.kernels.loops import (
+    compiled,
+    outer_means,
+    projected_out,
+    row_product,
+    squared_row_norms,
+    with_rest,
+)
+from eigenveil.kernels.people import (
+    MeanMatrixSurveyor,
+    MeanProductSurveyor,
+    MeanRowSurveyor,
+    MeanVarianceSurveyor,
+    People,
+)
 from eigenveil.kernels.vectors import RowVectorSurveyor, VarianceSurveyor
 
 __all__ = [
     "Clip",
     "Columns",
     "GramSurveyor",
+    "MeanMatrixSurveyor",
+    "MeanProductSurveyor",
+    "MeanRowSurveyor",
+    "MeanVarianceSurveyor",
+    "People",
     "RowSurveyor",
     "RowVectorSurveyor",
     "SparseRowSurveyor",
@@ -25,4 +44,5 @@ __all__ = [
     "squared_row_norms",
     "symmetric_part",
     "to_single",
+    "with_rest",
 ]

@@ -40,8 +40,13 @@ def squared_norms(block: FloatArray) -> FloatArray:
 
 def upper_norms(squares: FloatArray, width: int) -> FloatArray:
     """Numbers that are at least the true norms, from what `squared_norms` computed."""
+    return np.sqrt(squares * stretch(width) + 2.0**-1000) * (1 + 2.0**-51)
+
+
+def stretch(width: int) -> float:
+    """What `squared_norms` of this width are multiplied by to be upper bounds, but for what underflows."""
     relative = (math.log2(width) + 8) * 2.0**-53
-    return np.sqrt(squares * (1 + 2 * relative) + 2.0**-1000) * (1 + 2.0**-51)
+    return 1 + 2 * relative
 
 
 def to_single(values: FloatArray) -> FloatArray:

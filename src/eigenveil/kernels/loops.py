@@ -17,7 +17,7 @@ import numpy.typing as npt
 from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
 
 GROUP, LANES = 32, 8
-_VERSION = 8
+_VERSION = 9
 
 
 def _load() -> Any:
@@ -107,6 +107,15 @@ def squared_row_norms(x: FloatArray) -> FloatArray:
         for lane in range(LANES):
             total += parts[:, lane]
     return total
+
+
+def with_rest(y: FloatArray, squares: FloatArray) -> FloatArray:
+    """y_j^2, and last the squared norm less their sum, not below 0; nan where the squared norm is not finite."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        rest = np.maximum(squares - squared_row_norms(y), 0.0)
+        out: FloatArray = np.concatenate([y * y, rest[:, None]], axis=1)
+    out[~np.isfinite(squares)] = np.nan
+    return out
 
 
 def shifted(rows: Rows, shift: FloatArray | None) -> FloatArray:

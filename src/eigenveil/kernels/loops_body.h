@@ -1,5 +1,5 @@
 /* Included by loops.c once for each vector width; defines NAME(row_squares), NAME(row_product), NAME(rows_survey),
- * NAME(rows_rounded), NAME(rows_vectors), NAME(rows_variances), NAME(outer_means).
+ * NAME(rows_rounded), NAME(rows_vectors), NAME(rows_variances), NAME(outer_means), NAME(people_survey).
  * Bits do not depend on WIDTH, ROWS, GROUP or SLAB: they only decide what is in flight together. */
 #define INLINE static inline __attribute__((always_inline))
 typedef double NAME(vec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
@@ -105,23 +105,53 @@ INLINE void NAME(product)(const double *x, size_t d, const double *B, size_t col
     }
 }
 
-/* GROUP rows as they are meant: less the shift, and less P P^T x, for P of `rank` columns (d x pcols, padded) and its
- * transpose Pt (rank x dp, padded). They are read where they stand if nothing is subtracted; else they are in copy. */
+/* x -= along Pt for ROWS rows and `wide` vectors of columns: what is subtracted is summed over `rank` first. */
+INLINE void NAME(take_off)(double *x, size_t d, const double *along, size_t pcols, size_t rank, const double *Pt, size_t dp,
+                           int wide)
+{
+    VEC a[ROWS], b[ROWS];
+    for (int r = 0; r < ROWS; r++) a[r] = b[r] = (VEC){0};
+    for (size_t k = 0; k < rank; k++) {
+        VEC p = *(const VEC *)(Pt + k * dp), q = wide == 2 ? *(const VEC *)(Pt + k * dp + WIDTH) : p;
+        _Pragma("GCC unroll 8") for (int r = 0; r < ROWS; r++) {
+            a[r] += p * along[r * pcols + k];
+            if (wide == 2) b[r] += q * along[r * pcols + k];
+        }
+    }
+    for (int r = 0; r < ROWS; r++) {
+        *(VEC *)(x + r * d) -= a[r];
+        if (wide == 2) *(VEC *)(x + r * d + WIDTH) -= b[r];
+    }
+}
+
+/* GROUP rows x become x - P P^T x, for P of `rank` columns (d x pcols, padded) and its transpose Pt (rank x dp, padded). */
+INLINE void NAME(project)(double *x, size_t d, const double *P, size_t rank, size_t pcols, const double *Pt, size_t dp,
+                          double *along)
+{
+    NAME(product)(x, d, P, pcols, along);
+    for (size_t r = 0; r < GROUP; r += ROWS) {
+        double *rows = x + r * d, *of = along + r * pcols;
+        size_t k = 0;
+        for (; k + 2 * WIDTH <= d; k += 2 * WIDTH) NAME(take_off)(rows + k, d, of, pcols, rank, Pt + k, dp, 2);
+        for (; k + WIDTH <= d; k += WIDTH) NAME(take_off)(rows + k, d, of, pcols, rank, Pt + k, dp, 1);
+        for (; k < d; k++)
+            for (int t = 0; t < ROWS; t++) {
+                double sum = 0;
+                for (size_t l = 0; l < rank; l++) sum += Pt[l * dp + k] * of[t * pcols + l];
+                rows[t * d + k] -= sum;
+            }
+    }
+}
+
+/* GROUP rows as they are meant: less the shift, and projected if there is a P. They are read where they stand if nothing
+ * is subtracted; else they are in copy. */
 INLINE const double *NAME(fetch)(const void *X, const double *const *columns, int single, size_t i, size_t n, size_t d,
                                  const double *shift, const double *P, size_t rank, size_t pcols, const double *Pt,
                                  size_t dp, double *copy, double *scratch)
 {
     if (!(single || columns || shift || P || i + GROUP > n)) return (const double *)X + i * d;
     NAME(load)(X, columns, single, i, n, d, shift, GROUP, copy);
-    if (P) {
-        double *along = scratch, *part = scratch + GROUP * pcols;
-        NAME(product)(copy, d, P, pcols, along);
-        memset(part, 0, GROUP * dp * sizeof *part);
-        for (size_t r = 0; r < GROUP; r += ROWS)
-            NAME(tile)(along + r * pcols, pcols, 0, rank, Pt, dp, part + r * dp);
-        for (size_t r = 0; r < GROUP; r++)
-            for (size_t k = 0; k < d; k++) copy[r * d + k] -= part[r * dp + k];
-    }
+    if (P) NAME(project)(copy, d, P, rank, pcols, Pt, dp, scratch);
     return copy;
 }
 
@@ -375,6 +405,7 @@ void NAME(outer_means)(const void *X, int single, size_t d, const double *shift,
     }
 }
 
+#include "people_body.h"
 #include "single_body.h"
 
 #undef INLINE

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenveil._typing import FloatArray, IntArray
-from eigenveil.kernels import exact_sum, projected_out, row_product, squared_row_norms, to_single
+from eigenveil.kernels import exact_sum, projected_out, row_product, squared_row_norms, to_single, with_rest
 from eigenveil.operators.operator import also_removed, cut
 from eigenveil.sources import Partition, Source
 from eigenveil.sources.source import Schema, Values
@@ -71,11 +71,11 @@ class FromRows:
         Sparse rows stay sparse unless something is removed.
         """
         if self.sparse and self.removed is None:
-            return _with_rest(*self._sparse_products(values, U))
+            return with_rest(*self._sparse_products(values, U))
         out = np.empty((values.shape[0], U.shape[1] + 1))
         for where in cut(len(out), 16 * self.d):  # pieces that stay in the cache
             rows = self.dense(values[where])
-            out[where] = _with_rest(row_product(rows, U), squared_row_norms(rows))
+            out[where] = with_rest(row_product(rows, U), squared_row_norms(rows))
         return out
 
     def _sparse_products(self, values: Any, U: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -113,12 +113,3 @@ def sums_by(group: IntArray, groups: int, columns: Iterable[FloatArray]) -> Floa
     """
     sums = [np.bincount(group, weights=values, minlength=groups) for values in columns]
     return np.stack(sums, axis=1).astype(np.float64, copy=False)  # without values, bincount returns integers
-
-
-def _with_rest(y: FloatArray, squares: FloatArray) -> FloatArray:
-    """y_j^2, and last the squared norm less their sum, not below 0; nan where the squared norm is not finite."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        rest = np.maximum(squares - squared_row_norms(y), 0.0)
-        out: FloatArray = np.concatenate([y * y, rest[:, None]], axis=1)
-    out[~np.isfinite(squares)] = np.nan
-    return out

@@ -2,26 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import numpy as np
 
 from eigenveil._typing import FloatArray, IntArray
-from eigenveil.kernels import outer_means, row_product, squared_row_norms
-from eigenveil.operators.explicit import ExplicitOperator
+from eigenveil.kernels import (
+    Clip,
+    Columns,
+    MeanMatrixSurveyor,
+    MeanProductSurveyor,
+    MeanRowSurveyor,
+    MeanVarianceSurveyor,
+    People,
+    Surveyor,
+    TensorSurveyor,
+    outer_means,
+    row_product,
+    squared_row_norms,
+)
 from eigenveil.operators.from_rows import FromRows, sums_by
+from eigenveil.operators.operator import formed_pieces
+from eigenveil.operators.tensors import MeanRows, Products, Tensor, Variances
 from eigenveil.sources import Block
 
 
-class PeopleOperator(FromRows, ExplicitOperator):
+class PeopleOperator(FromRows):
     """People of a source whose blocks have offsets.
 
-    Rows that are not finite, or whose norm overflows, are left out of their person; a person with no row left
-    is a bad unit.
+    Tensors of dense rows are formed and measured one person at a time, those of sparse rows some at a time. Rows
+    that are not finite, or whose norm overflows, are left out of their person; a person with no row left is a bad
+    unit.
     """
 
     @property
     def single_rows(self) -> bool:
         """A person may have any number of rows."""
         return False
+
+    def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        """Of people's rows; of explicit tensors where they are formed."""
+        if self._formed(tensor):
+            return TensorSurveyor(centre, clips)
+        same: dict[str, Any] = {"shift": self.shift, "removed": self.removed}
+        if isinstance(tensor, Products):
+            return MeanProductSurveyor(tensor.W, centre, clips, **same)
+        if isinstance(tensor, MeanRows):
+            return MeanRowSurveyor(centre, clips, **same)
+        if isinstance(tensor, Variances):
+            return MeanVarianceSurveyor(tensor.U, tensor.entries, centre, clips, **same)
+        return MeanMatrixSurveyor(self.d, centre, clips, **same)
+
+    def pieces(self, tensor: Tensor, block: Block) -> Iterator[tuple[Any, slice]]:
+        """People with their rows as they are; or explicit tensors, a few at a time."""
+        if self._formed(tensor):
+            return formed_pieces(self, tensor, block)
+        assert isinstance(block.values, np.ndarray | Columns)
+        return iter([(People(block.values, _offsets(block)), slice(None))])
+
+    def _formed(self, tensor: Tensor) -> bool:
+        """Whether tensors are formed: of sparse rows, and of numbers that do not follow each other."""
+        return self.sparse or (isinstance(tensor, Variances) and tensor.entries.step not in (None, 1))
 
     def products(self, block: Block, W: FloatArray) -> FloatArray:
         """Mean of x (W^T x)^T over each person's rows."""

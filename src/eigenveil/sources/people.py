@@ -18,7 +18,7 @@ from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.guard import attempt, is_missing
 from eigenveil.sources.rows import Rows, RowsSource
-from eigenveil.sources.source import Block, rows_per_block
+from eigenveil.sources.source import Block, Values, rows_per_block
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -42,8 +42,13 @@ class PeopleSource(RowsSource):
             fitting = np.searchsorted(self.bounds, self.bounds[first] + height, side="right") - 1
             last = max(first + 1, int(fitting))
             offsets = self.bounds[first : last + 1]
-            yield Block(self.rows.at(self.order[offsets[0] : offsets[-1]]), offsets - offsets[0])
+            yield Block(self._at(self.order[offsets[0] : offsets[-1]]), offsets - offsets[0])
             first = last
+
+    def _at(self, index: IntArray) -> Values:
+        """Rows at these positions; where they follow each other nothing need be gathered."""
+        follow = index.size > 0 and bool(np.all(np.diff(index) == 1))
+        return self.rows.between(int(index[0]), int(index[-1]) + 1) if follow else self.rows.at(index)
 
 
 def group(rows: Rows, units: Any) -> PeopleSource:
