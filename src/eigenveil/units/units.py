@@ -10,6 +10,7 @@ import numpy as np
 from eigenveil._typing import BoolArray, FloatArray
 from eigenveil.engines import (
     Coins,
+    ColumnPopulation,
     DisjointPlan,
     Engine,
     FullPlan,
@@ -101,6 +102,10 @@ class Units:
     def vectors(self) -> SampledPopulation:
         """The population of the units' mean rows."""
         return self._population(MeanRows())
+
+    def columns(self, *, squared: bool = False) -> ColumnPopulation:
+        """The columns of the units' mean rows, or of the means of their rows' squares, each a population itself."""
+        return ColumnPopulation(self.vectors(), squared=squared)
 
     def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> SampledPopulation:
         """The population of u_j^T A_i u_j and, last, the rest of the trace; `entries` says which of them."""
