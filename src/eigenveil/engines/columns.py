@@ -1,4 +1,4 @@
-"""The columns of units, each a population of numbers of its own, asked together: in as many passes as one of them."""
+"""The columns of units, each a population of numbers, asked together: in as many passes as one of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eigenveil.engines.query import Chunk
 from eigenveil.engines.sampled import SampledPopulation
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import EntryCounts, EntrySums
-from eigenveil.operators import PeopleOperator, RowsOperator, entries, made_of_rows
+from eigenveil.operators import PeopleOperator, RowsOperator, column_entries, made_of_rows
 
 _TABLE_ENTRIES = 1 << 22
 """Counts of so many pairs of a column and an edge are held at a time: 32 MB."""
@@ -24,8 +24,9 @@ class ColumnPopulation:
     """A number per unit and column: the unit's mean row there, or the mean of its rows' squares.
 
     What a unit adds to an answer for a column is a function of the unit's own entries in that column and of the
-    arguments, to the bit. For each column by itself all promises of `Population` hold, as for tensors of one number:
-    it adds 0 or 1 to a count and at most `radius` to a sum, and nothing where it is bad *in that column*.
+    arguments, to the bit. For each column by itself the promises of `Population` hold, as for tensors of one
+    number: a unit adds 0 or 1 to a count and at most `radius` to a sum, and nothing where it is bad *in that
+    column*.
 
     Parameters
     ----------
@@ -144,7 +145,8 @@ class ColumnQuery:
 
     def add(self, state: IntArray, chunk: Chunk) -> IntArray:
         """Count, or sum, the units of a chunk that are let in."""
-        for some in entries(self.operator, chunk.let_in(), self.columns, squared=self.squared):
+        chunk.check_columns(self.operator.d)
+        for some in column_entries(self.operator, chunk.let_in(), self.columns, squared=self.squared):
             self._kernel.add(state, *some)
         return state
 

@@ -82,14 +82,17 @@ class ColumnMeans:
         Formal guarantees
         -----------------
         Each column is a mechanism of its own. *Both relations:* what a unit adds to a column's count or sum is a
-        function of the unit's own entries in that column and of public numbers, to the bit (`ColumnPopulation`). It
-        is 0 or 1 for a count, so each of the 10 counts of a column's search moves by at most 1 between neighbours;
-        with noise of standard deviation sqrt(10)/mu_radius they are mu_radius-GDP, as in `radius_search`. It is at
-        most R_j for a sum: sensitivity R_j (*add-remove*) or 2 R_j (*replace*), mu_sum-GDP. R_j is public by then.
-        So a column is mu-GDP, and all of them in sequence are sqrt(d) mu-GDP: that all columns are read in one pass,
-        and that noise for them is drawn in one call, after all of it was charged, changes neither what is released
-        of a column nor its noise. A unit that is bad in one column adds nothing there, and what it has to add
-        elsewhere.
+        function of the unit's own entries in that column and of public numbers, to the bit (`ColumnPopulation`).
+
+        It is 0 or 1 for a count, so each of the 10 counts of a column's search moves by at most 1 between
+        neighbours; with noise of standard deviation sqrt(10)/mu_radius they are mu_radius-GDP, as in
+        `radius_search`. It is at most R_j for a sum: sensitivity R_j (*add-remove*) or 2 R_j (*replace*), exactly,
+        mu_sum-GDP. R_j is public by then. So a column is mu-GDP, and all in sequence are sqrt(d) mu-GDP.
+
+        That columns are read in one pass, and that noise for them is drawn in one call after all of it was
+        charged, changes neither what is released of a column nor its noise: draws are independent, and what is
+        asked of a column depends on releases of that column alone. A unit that is bad in one column adds nothing
+        there, and elsewhere what it has to add.
 
         ==============================  ==================================================================
         edge case                       answer, in the column concerned
@@ -145,11 +148,16 @@ class ColumnMeans:
     ) -> FloatArray:
         """Step 1: some thousand columns at a time."""
         queries = queries_over(EDGES)
-        same = {"mu": mu, "sensitivity": 1.0}
         found = []
         for some in column_groups(population.d, EDGES.size):
             grant = self.veil.gaussian(
-                what, **same, draws=queries, releases=queries, purpose=purpose, times=some.stop - some.start
+                what,
+                mu=mu,
+                sensitivity=1.0,
+                draws=queries,
+                releases=queries,
+                purpose=purpose,
+                times=some.stop - some.start,
             )
             found.append(first_enough(population.counts_within(centre, EDGES, some), target=target, grant=grant))
         return EDGES[np.concatenate(found)]

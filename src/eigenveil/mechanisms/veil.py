@@ -93,7 +93,7 @@ class Veil:
         check_mu(mu)
         exact = Fraction(check_sensitivity(sensitivity)) / Fraction(mu) * _sqrt_up(releases)
         exponent = grid_exponent(float(exact), sensitivity=sensitivity, size=draws)
-        grant = Grant(self, gaussian_integers, exact, exponent, draws, times)
+        grant = Grant(self, gaussian_integers, exact, exponent, draws, times=times)
         for _ in range(times):
             self.ledger.charge_gaussian(
                 what,
@@ -163,6 +163,7 @@ class Grant(Uncopied):
         scale: Fraction,
         exponent: int,
         draws: int | None,
+        *,
         times: int = 1,
     ) -> None:
         self._veil = veil

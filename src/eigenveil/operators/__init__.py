@@ -1,7 +1,7 @@
 """A_i W for units of every form, without building A_i where it can be helped. Knows nothing of privacy."""
 
 from eigenveil.operators import samples
-from eigenveil.operators.entries import Entries, entries
+from eigenveil.operators.entries import Entries, column_entries
 from eigenveil.operators.kinds import as_operator, is_operator, made_of_rows
 from eigenveil.operators.matrices import MatricesOperator
 from eigenveil.operators.operator import Operator
@@ -23,7 +23,7 @@ __all__ = [
     "Tensor",
     "Variances",
     "as_operator",
-    "entries",
+    "column_entries",
     "is_operator",
     "made_of_rows",
     "samples",

@@ -104,7 +104,7 @@ class Units:
         return self._population(MeanRows())
 
     def columns(self, *, squared: bool = False) -> ColumnPopulation:
-        """The columns of the units' mean rows, or of the means of their rows' squares, each a population itself."""
+        """Every column of the units' mean rows, or of the means of their rows' squares, as a population itself."""
         return ColumnPopulation(self.vectors(), squared=squared)
 
     def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> SampledPopulation:
