@@ -6,8 +6,8 @@
 `DPPCA.fit` with everything paid (count, mean, components, variances), epsilon = 1, beside scikit-learn's PCA with
 `svd_solver="covariance_eigh"` and "randomized" on the same float64 rows. Every fit is timed several times, in
 turn, and the shortest of each counts. The rows' eigenvalues are 10 * .7^j + .1. "Scaled" cells buy a mean and a
-scale for every column as well (`scale="private"`), after which no direction of these rows stands out: the longest
-fit that can be.
+scale for every column as well (`scale="private"`), after which no direction of these rows stands out, and a fit
+takes longer.
 """
 
 from __future__ import annotations

@@ -169,12 +169,12 @@ def _mean_and_scale(
 
     A column's noise is in proportion to that column's own spread.
     """
-    share, mean = 1 / math.sqrt(units.d), np.zeros(units.d)
+    parts, mean = math.sqrt(units.d), np.zeros(units.d)
     if mu_mean is not None:
-        bought = ColumnMeans(n_hat=n_hat, mu=mu_mean * share, veil=units.veil).private(units.columns())
+        bought = ColumnMeans(n_hat=n_hat, mu=mu_mean / parts, veil=units.veil).private(units.columns())
         mean = np.asarray(to_single(bought))
         units = units.shifted(mean)
-    squares = ColumnMeans(n_hat=n_hat, mu=mu_scale * share, veil=units.veil).clipped(
+    squares = ColumnMeans(n_hat=n_hat, mu=mu_scale / parts, veil=units.veil).clipped(
         units.columns(squared=True),
         np.zeros(units.d),
         _QUANTILE,

@@ -14,7 +14,8 @@ from eigenveil.operators.people import PeopleOperator
 from eigenveil.operators.rows import RowsOperator
 from eigenveil.sources import Block
 
-_MANY = 1 << 20
+_MANY = 1 << 18
+"""Entries of rows of people that are handled at a time: as many columns as that makes, at least one."""
 
 
 class Entries(NamedTuple):
@@ -42,7 +43,7 @@ def column_entries(
 
 def _of_rows(operator: Any, block: Block, columns: range, *, squared: bool) -> Iterator[Entries]:
     each = np.arange(len(columns))
-    for where in cut(block.units, 64 * operator.d):  # pieces of 128 kB: larger ones get fresh memory each time
+    for where in cut(block.units, 64 * len(columns)):  # pieces of 128 kB: larger ones get fresh memory each time
         rows = _less_shift(operator, block.values[where], columns)
         yield Entries(_square(rows) if squared else rows, each)
 
