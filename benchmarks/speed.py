@@ -5,7 +5,9 @@
 
 `DPPCA.fit` with everything paid (count, mean, components, variances), epsilon = 1, beside scikit-learn's PCA with
 `svd_solver="covariance_eigh"` and "randomized" on the same float64 rows. Every fit is timed several times, in
-turn, and the shortest of each counts. The rows' eigenvalues are 10 * .7^j + .1.
+turn, and the shortest of each counts. The rows' eigenvalues are 10 * .7^j + .1. "Scaled" cells buy a mean and a
+scale for every column as well (`scale="private"`), after which no direction of these rows stands out, and a fit
+takes longer.
 """
 
 from __future__ import annotations
@@ -28,19 +30,20 @@ FloatArray = np.typing.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Cell:
-    """Rows and columns, components, and rows per person."""
+    """Rows and columns, components, people, and whether scales are bought."""
 
     n: int
     d: int
     k: int
     repeats: int = 3
     people: int | None = None
+    scaled: bool = False
 
     @property
     def name(self) -> str:
         """As in the table."""
         of = "" if self.people is None else f", {self.people:,} people"
-        return f"{self.n:,} x {self.d:,}, k = {self.k}{of}"
+        return f"{self.n:,} x {self.d:,}, k = {self.k}{of}{', scaled' * self.scaled}"
 
 
 CELLS = (
@@ -51,6 +54,8 @@ CELLS = (
     Cell(200_000, 1_000, 10, repeats=2),
     Cell(50_000, 4_000, 10, repeats=2),
     Cell(500_000, 100, 5, people=5_000),
+    Cell(50_000, 36, 5, repeats=5),
+    Cell(50_000, 36, 5, repeats=5, scaled=True),
 )
 
 
@@ -60,7 +65,7 @@ def measured(cell: Cell) -> dict[str, float]:
     X *= np.sqrt(10 * 0.7 ** np.arange(cell.d) + 0.1)
     X += 1.0
     ids = None if cell.people is None else np.repeat(np.arange(cell.people), cell.n // cell.people)
-    private = DPPCA(n_components=cell.k, epsilon=1.0, delta=1e-6)
+    private = DPPCA(n_components=cell.k, epsilon=1.0, delta=1e-6, scale="private" if cell.scaled else None)
     methods: dict[str, Callable[[], object]] = {
         "eigenveil": lambda: private.fit(X) if ids is None else private.fit(X, units=ids),
         "covariance_eigh": lambda: PCA(cell.k, svd_solver="covariance_eigh").fit(X),

@@ -19,10 +19,11 @@ from contracts.test_sources import ROWS as SOURCE_ROWS
 from contracts.test_sources import D as COLUMNS
 from eigenveil import DPPCA
 from eigenveil.engines import Coins, DisjointPlan, FullPlan, LocalEngine, PoissonPlan, RangePlan
+from eigenveil.engines.columns import ColumnQuery
 from eigenveil.engines.plans import EmptySlots
 from eigenveil.engines.query import SlotsQuery, SurveyQuery, fold
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.rescaling import one_column, rescaled
+from eigenveil.estimators.rescaling import rescaled
 from eigenveil.kernels import Clip
 from eigenveil.mechanisms.score_histogram import CellQuery, Picture
 from eigenveil.mechanisms.veil import Veil
@@ -80,6 +81,11 @@ def queries(operator):
         edges = np.array([-1.0, 0.0, 0.5, 2.0])
         picture = Picture(axes=np.eye(d)[:, :2], origin=np.zeros(d), edges=(edges, edges))
         yield CellQuery(operator=public, picture=picture, whole=1 << 20)
+        centre, clips = np.full(d, 0.125), (np.full(d, 1.5), np.full(d, -24))
+        same = {"operator": public, "columns": slice(None), "centre": centre}
+        for squared in (False, True):
+            yield ColumnQuery(squared=squared, edges=EDGES, **same)
+            yield ColumnQuery(squared=squared, clips=clips, **same)
 
 
 def work(pickled):
@@ -201,14 +207,6 @@ def test_wrapped_sources(elsewhere, tmp_path):
     for data in (TABLES["folder"](tmp_path, False), sparse.csr_array(SOURCE_ROWS)):
         operator = samples.rows(data)
         check(rescaled(operator, np.arange(1.0, COLUMNS + 1)), elsewhere, chosen=("part",))
-    one = one_column(samples.rows(sparse.csr_array(SOURCE_ROWS)), 1)
-    assert not one.source.sparse
-    query = SurveyQuery(
-        operator=one.without_data(), tensor=MeanRows(), centre=np.zeros(1), edges=EDGES, clips=CLIPS
-    )
-    (partition,) = one.partitions()
-    back = elsewhere.submit(work, pickle.dumps((query, FullPlan(), partition, 0))).result()
-    same(query.finish(pickle.loads(back)), LocalEngine(1).reduce([partition], FullPlan(), query))  # noqa: S301
 
 
 # -- queries are small and hold no data --------------------------------------------------------------

@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 from eigenveil import DPPCA, samples
+from eigenveil.engines import columns
 from eigenveil.estimators.request import FitRequest
+from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.sources.wrapped import SameRows
 from eigenveil.subspace.registry import ALGORITHMS
+from support.open import open_quiet
 
 
 def rows(n, d):
@@ -68,3 +71,28 @@ def test_options_count_too(name, options):
         model.fit(request.operator)
     most = request.plan().most_passes
     assert most is None or len(read) <= most
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_scales_of_many_columns_take_as_many_passes_as_those_of_few(center):
+    made = []
+    for d in (2, 5, 60):
+        units = open_quiet(rows(200, d), relation="add-remove")
+        standard = Standard(buy_mean=center, buy_scale=True)
+        standardise(units, standard)
+        made.append(units.passes.made)
+        assert units.passes.made == standard.most_passes(d)
+    assert made == [7 if center else 3] * 3
+
+
+def test_thousands_of_columns_are_counted_in_groups(monkeypatch):
+    monkeypatch.setattr(columns, "_TABLE_ENTRIES", 1025 * 4)
+    standard, found = Standard(buy_mean=True, buy_scale=True), []
+    for d in (4, 10):
+        units = open_quiet(rows(400, 10)[:, :d], relation="add-remove")
+        found.append(standardise(units, standard))
+        assert units.passes.made == standard.most_passes(d) == 1 + 3 * (1 + (1 if d == 4 else 3))
+    monkeypatch.undo()
+    whole = standardise(open_quiet(rows(400, 10), relation="add-remove"), standard)
+    np.testing.assert_array_equal(found[1].scale, whole.scale)
+    np.testing.assert_array_equal(found[1].mean, whole.mean)

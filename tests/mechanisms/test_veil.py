@@ -43,6 +43,21 @@ def test_charged_before_the_draw_and_a_crash_cannot_hide_it():
     assert veil.ledger.mu == 0.2
 
 
+def test_a_grant_for_several_entries_draws_for_all_of_them():
+    veil = Veil(Ledger(Budget.from_mu(1.0)))
+    grant = veil.gaussian("x", mu=0.2, sensitivity=1.0, draws=2, releases=2, times=3)
+    alone = Veil(Ledger(Budget.from_mu(1.0))).gaussian("x", mu=0.2, sensitivity=1.0, draws=2, releases=2)
+    assert (grant.scale, grant.exponent) == (alone.scale, alone.exponent)
+    assert [(entry.mu, entry.draws) for entry in veil.ledger.entries] == [(0.2, 2)] * 3
+    assert veil.ledger.mu == pytest.approx(0.2 * 3**0.5)
+    with pytest.raises(InvalidInputError, match="nothing was drawn"):
+        grant.release(grant.on_grid([1, 2]))
+    for _ in range(2):
+        assert grant.release(grant.on_grid([1, 2, 3])).shape == (3,)
+    with pytest.raises(InvalidInputError, match="nothing was drawn"):
+        grant.release(grant.on_grid([1, 2, 3]))
+
+
 def test_a_grant_cannot_be_drawn_from_twice():
     veil = Veil(Ledger(Budget.from_mu(1.0)))
     grant = veil.gaussian("x", mu=0.2, sensitivity=1.0, draws=3)

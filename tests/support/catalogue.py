@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from eigenveil.engines import SampledPopulation, TensorPopulation
+from eigenveil.engines import ColumnPopulation, SampledPopulation, TensorPopulation
 from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.mechanisms import (
     AtQuantile,
@@ -20,6 +20,7 @@ from eigenveil.mechanisms import (
     propose_test_release,
     radius_search,
 )
+from eigenveil.mechanisms.column_means import ColumnMeans
 from eigenveil.mechanisms.norm_curve import norm_curve
 from eigenveil.mechanisms.score_histogram import Picture, score_histogram
 from eigenveil.mechanisms.truncated_sum import noisy_truncated_sum
@@ -181,6 +182,30 @@ def _column_scales(rows, veil):
     standardise(units, Standard(buy_mean=True, buy_scale=True))
 
 
+def columns_of(form, *, squared=False):
+    """Every column a population of its own, over rows in the form that is given."""
+
+    def make(rows):
+        with np.errstate(all="ignore"):
+            return ColumnPopulation(SampledPopulation(form(rows), MeanRows()), squared=squared)
+
+    return make
+
+
+def people_one_by_one(rows):
+    """People of one row each, in the order of the rows: neighbours of rows are neighbours of people."""
+    return samples.factors(list(rows[:, None])) if len(rows) else samples.people(rows, np.arange(0))
+
+
+def sparse_shifted(rows):
+    shift = np.linspace(-1, 1, rows.shape[1]).astype(np.float32).astype(float)
+    return samples.rows(sparse.csr_array(rows)).shifted(shift)
+
+
+def _column_means(population, veil):
+    ColumnMeans(n_hat=1.0, mu=0.1, veil=veil).private(population)
+
+
 def as_they_are(rows):
     return rows
 
@@ -209,6 +234,11 @@ MECHANISMS = {
     "truncated sum of row blocks": (row_blocks, _truncated_sum),
     "variances": (as_they_are, _variances),
     "score histogram": (as_they_are, _scores),
+    "column means": (columns_of(samples.rows), _column_means),
+    "column means of float32 rows": (columns_of(lambda rows: samples.rows(rows.astype("f4"))), _column_means),
+    "column means of sparse rows": (columns_of(sparse_shifted), _column_means),
+    "column means of squares": (columns_of(sparse_shifted, squared=True), _column_means),
+    "column means of people": (columns_of(people_one_by_one), _column_means),
     "column scales": (as_they_are, _column_scales),
     "dp-gauss-1": (as_they_are, _gauss_1),
     "dp-gauss-2": (as_they_are, _gauss_2),

@@ -1,5 +1,6 @@
 """Sums and counts over units, in one pass. Knows nothing of privacy or principal components."""
 
+from eigenveil.engines.columns import ColumnPopulation
 from eigenveil.engines.engine import Engine
 from eigenveil.engines.local import LocalEngine
 from eigenveil.engines.plans import Coins, DisjointPlan, FullPlan, Plan, PoissonPlan, RangePlan, batches
@@ -11,6 +12,7 @@ from eigenveil.engines.tensors import TensorPopulation
 __all__ = [
     "Asked",
     "Coins",
+    "ColumnPopulation",
     "DisjointPlan",
     "Engine",
     "ExplicitPopulation",

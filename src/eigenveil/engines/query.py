@@ -38,6 +38,13 @@ class Chunk:
         """How many units are let in, bad ones included."""
         return self.block.units if self.skip is None else int(np.sum(~self.skip))
 
+    def check_columns(self, d: int) -> None:
+        """Raise unless rows have so many columns."""
+        if self.block.values.shape[-1] != d:
+            raise InvalidInputError(
+                f"expected rows of {d} columns, as when the data were opened, got {self.block.values.shape[-1]}."
+            )
+
     def let_in(self) -> Block:
         """The units that are let in."""
         return self.block if self.skip is None else self.block.only(~self.skip)
@@ -148,11 +155,7 @@ class SurveyQuery:
 
     def add(self, state: SurveyState, chunk: Chunk) -> SurveyState:
         """Measure and sum the units of a chunk, piece by piece."""
-        if chunk.block.values.shape[-1] != self.operator.d:  # loops go over memory by this number
-            raise InvalidInputError(
-                f"expected rows of {self.operator.d} columns, as when the data were opened, got "
-                f"{chunk.block.values.shape[-1]}."
-            )
+        chunk.check_columns(self.operator.d)  # loops go over memory by this number
         for piece, where in self.operator.pieces(self.tensor, chunk.block):
             norms = state.surveyor.add(piece, None if chunk.skip is None else chunk.skip[where])
             state.counts += counts_at(norms, self.edges)

@@ -1,4 +1,4 @@
-"""Columns divided by public numbers, or taken one by one, without touching the data."""
+"""Columns divided by public numbers, without touching the data."""
 
 from __future__ import annotations
 
@@ -37,12 +37,6 @@ def rescaled(operator: RowsLike, scale: FloatArray) -> RowsLike:
     return replace(plain, shift=None if shift is None else to_single(shift))
 
 
-def one_column(operator: RowsLike, column: int) -> RowsLike:
-    """The operator of one column alone."""
-    shift = None if operator.shift is None else operator.shift[column : column + 1]
-    return replace(operator, source=OneColumnSource(operator.source, column), shift=shift)
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class RescaledSource(SameRows):
     """Another source's rows with every column divided by its scale."""
@@ -65,47 +59,6 @@ class RescaledPartition:
         """The same blocks, divided."""
         for block in self.partition.blocks():
             yield Block(divided(block.values, self.scale), block.offsets)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class OneColumnSource(SameRows):
-    """One column of another source's rows."""
-
-    column: int
-
-    @property
-    def n_columns(self) -> int:
-        """One number a row."""
-        return 1
-
-    @property
-    def columns(self) -> None:
-        """No names: there is nothing to choose."""
-
-    @property
-    def sparse(self) -> bool:
-        """One column is dense."""
-        return False
-
-    def over(self, partition: Partition, number: int) -> Partition:  # noqa: ARG002
-        """The same blocks, one number a row."""
-        return OneColumnPartition(partition, self.column)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class OneColumnPartition:
-    """One column of another partition's rows."""
-
-    partition: Partition
-    column: int
-
-    def blocks(self) -> Iterator[Block]:
-        """The same blocks, one number a row."""
-        where = slice(self.column, self.column + 1)
-        for block in self.partition.blocks():
-            values: Any = block.values
-            taken = dense(values[:, where] if sparse.issparse(block.values) else np.asarray(values)[:, where])
-            yield Block(np.ascontiguousarray(taken), block.offsets)
 
 
 def dense(values: Any) -> Any:

@@ -7,6 +7,7 @@ Standardise({A_i}, mu):
   2  if a mean is to be bought and the algorithm does not buy it: a private mean     # 8 %
   3  if scales are to be bought: per column, a private mean (if one is asked for), then the clipped mean of the
        squares around it, with a d-th of mu^2 each; scale <- its root               # 8 % for each of the two
+       (all columns are read in the same passes)
   4  return the rows less mean, divided by scale, with what is left of mu
 """
 
@@ -18,11 +19,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eigenveil._typing import FloatArray
+from eigenveil.engines.columns import column_groups
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.rescaling import one_column, rescaled
+from eigenveil.estimators.rescaling import rescaled
 from eigenveil.kernels import to_single
-from eigenveil.mechanisms import AtQuantile, clipped_mean
-from eigenveil.mechanisms.radius import reachable_quantile
+from eigenveil.mechanisms.column_means import ColumnMeans
+from eigenveil.mechanisms.radius import EDGES
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
 from eigenveil.privacy import Purpose, split_mu
 from eigenveil.subspace.counting import COUNT_SHARE, MEAN_SHARE, buy_mean, buy_number
@@ -60,10 +62,12 @@ class Standard:
     def most_passes(self, d: int) -> int:
         """How often `standardise` reads the data at most.
 
-        A count; for a mean, two radii and two sums; for a scale, one of each.
+        A count; for a mean, two radii and two sums; for a scale, one of each. Radii of thousands of columns take a
+        pass for every group of them.
         """
         if self.buy_scale:
-            return 1 + d * (2 + 4 * self.buy_mean)
+            groups = len(list(column_groups(d, EDGES.size)))
+            return 1 + (1 + groups) * (1 + 2 * self.buy_mean)
         return 5 if self.buy_mean else 0
 
     def in_own_units(self, found: FloatArray, scale: FloatArray | None) -> FloatArray:
@@ -99,7 +103,7 @@ def standardise(units: Units, standard: Standard) -> Standardised:
     -----------------
     Both relations. A count, a private mean and clipped means in sequence, with the sensitivities proven there:
     together sqrt(1 % + 8 % + 8 %) mu-GDP at most, and what is left is the mu that makes the whole mu-GDP. Per
-    column: the d columns are asked one after the other, each with sqrt(1/d) of that mu, which adds up to it; whose
+    column (`ColumnMeans`): each of the d columns is asked with sqrt(1/d) of that mu, which adds up to it; whose
     row is bad in which column does not matter, since a unit adds at most 1 to a count and R to a sum in each.
 
     ==============================  ==================================================================
@@ -123,9 +127,11 @@ def standardise(units: Units, standard: Standard) -> Standardised:
     mean, scale = standard.mean, standard.scale
     if standard.buy_scale:
         # 3
-        buys = _Columns(n_hat=n_hat, buy_mean=standard.buy_mean)
-        found, scale = buys.mean_and_scale(units, mu_mean, mu_scale)
-        units = replace(units, operator=rescaled(rows_of(units), scale))
+        operator = rows_of(units)
+        found, scale = _mean_and_scale(
+            units, n_hat=n_hat, mu_mean=mu_mean if standard.buy_mean else None, mu_scale=mu_scale
+        )
+        units = replace(units, operator=rescaled(operator, scale))
         units = units.shifted(found) if standard.buy_mean else units
     else:
         # 2
@@ -156,42 +162,29 @@ def _with_declared(units: Units, standard: Standard) -> Units:
     return replace(units, operator=operator)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Columns:
-    """Step 3: a column's noise is in proportion to that column's own spread."""
+def _mean_and_scale(
+    units: Units, *, n_hat: float, mu_mean: float | None, mu_scale: float
+) -> tuple[FloatArray, FloatArray]:
+    """Step 3: the mean of the rows once they are divided by the scales (0 if none is bought), and the scales.
 
-    n_hat: float
-    buy_mean: bool
-
-    def mean_and_scale(self, units: Units, mu_mean: float, mu_scale: float) -> tuple[FloatArray, FloatArray]:
-        """The mean of the rows once they are divided by the scales, and the scales."""
-        operator, d = rows_of(units), units.d
-        mean, scale = np.zeros(d), np.ones(d)
-        for column in range(d):
-            alone = replace(units, operator=one_column(operator, column))
-            if self.buy_mean:
-                found, alone = buy_mean(alone, n_hat=self.n_hat, mu=mu_mean / math.sqrt(d))
-                mean[column] = found[0]
-            scale[column] = self._spread(alone, mu_scale / math.sqrt(d))
-        single = np.asarray(to_single(scale), dtype=np.float64)
-        return np.asarray(to_single(mean / single), dtype=np.float64), single
-
-    def _spread(self, units: Units, mu: float) -> float:
-        """Root of the clipped mean square of one column."""
-        mu_radius, mu_sum = split_mu(mu, [_RADIUS_SHARE, 1 - _RADIUS_SHARE])
-        quantile = reachable_quantile(_QUANTILE, n_hat=self.n_hat, mu=mu_radius)
-        mean = clipped_mean(
-            units.matrices(),
-            centre=np.zeros((1, 1)),
-            n_hat=self.n_hat,
-            radius=AtQuantile(mu=mu_radius, quantile=quantile),
-            mu=mu_sum,
-            veil=units.veil,
-            what="column scale",
-            purpose=Purpose.SCALE,
-        )
-        square = float(mean.value[0, 0])
-        return math.sqrt(square) if square > _NO_SPREAD else 1.0
+    A column's noise is in proportion to that column's own spread.
+    """
+    parts, mean = math.sqrt(units.d), np.zeros(units.d)
+    if mu_mean is not None:
+        bought = ColumnMeans(n_hat=n_hat, mu=mu_mean / parts, veil=units.veil).private(units.columns())
+        mean = np.asarray(to_single(bought))
+        units = units.shifted(mean)
+    squares = ColumnMeans(n_hat=n_hat, mu=mu_scale / parts, veil=units.veil).clipped(
+        units.columns(squared=True),
+        np.zeros(units.d),
+        _QUANTILE,
+        radius_share=_RADIUS_SHARE,
+        what="column scale",
+        purpose=Purpose.SCALE,
+    )
+    spread = np.where(squares > _NO_SPREAD, np.sqrt(np.maximum(squares, 0.0)), 1.0)
+    scale = np.asarray(to_single(spread), dtype=np.float64)
+    return np.asarray(to_single(mean / scale), dtype=np.float64), scale
 
 
 def rows_of(units: Units) -> RowsOperator | PeopleOperator:

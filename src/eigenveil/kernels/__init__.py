@@ -2,6 +2,7 @@
 
 from eigenveil.kernels.clips import Clip, RowSurveyor, SparseRowSurveyor, Surveyor, TensorSurveyor
 from eigenveil.kernels.columns import Columns
+from eigenveil.kernels.entries import EntryCounts, EntrySums
 from eigenveil.kernels.fixed_point import exact_sum, symmetric_part, to_single
 from eigenveil.kernels.gram import GramSurveyor
 from eigenveil.kernels.loops import (
@@ -24,6 +25,8 @@ from eigenveil.kernels.vectors import RowVectorSurveyor, VarianceSurveyor
 __all__ = [
     "Clip",
     "Columns",
+    "EntryCounts",
+    "EntrySums",
     "GramSurveyor",
     "MeanMatrixSurveyor",
     "MeanProductSurveyor",

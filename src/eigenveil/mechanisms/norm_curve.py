@@ -128,7 +128,7 @@ def norm_curve(
     within = population.counts_within(centre, np.append(EDGES, np.inf))
     # 1
     share = reachable_quantile(ANCHOR, n_hat=n_hat, mu=mu_anchor)
-    anchor = first_enough(within[:-1], target=share * n_hat, grant=for_anchor)
+    anchor = int(first_enough(within[None, :-1], target=share * n_hat, grant=for_anchor)[0])
     # 2
     near = slice(max(anchor - BELOW, 0), min(anchor + ABOVE + 1, EDGES.size))
     edges = EDGES[near]

@@ -14,7 +14,8 @@ from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy.budget import split_mu
 from eigenveil.privacy.entries import Purpose
 
-_FIRST_SHARE, _RADIUS_SHARE = 0.2, 0.2
+FIRST_SHARE, RADIUS_SHARE = 0.2, 0.2
+"""Shares of mu^2: for the first round, and in each round for its radius."""
 
 
 def private_mean(
@@ -33,10 +34,10 @@ def private_mean(
     Both relations; two clipped means in sequence, mu-GDP together. The quantile of the second is a function of
     public numbers. Edge cases as in `clipped_mean`.
     """
-    first, second = split_mu(mu, [_FIRST_SHARE, 1 - _FIRST_SHARE])
+    first, second = split_mu(mu, [FIRST_SHARE, 1 - FIRST_SHARE])
 
     def around(centre: FloatArray, wanted: float, round_mu: float, what: str) -> NoisyMean:
-        mu_radius, mu_sum = split_mu(round_mu, [_RADIUS_SHARE, 1 - _RADIUS_SHARE])
+        mu_radius, mu_sum = split_mu(round_mu, [RADIUS_SHARE, 1 - RADIUS_SHARE])
         reached = reachable_quantile(wanted, n_hat=n_hat, mu=mu_radius)
         rule = AtQuantile(mu=mu_radius, quantile=reached)
         return clipped_mean(

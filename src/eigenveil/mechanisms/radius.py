@@ -87,17 +87,22 @@ def radius_search(
     _check(edges)
     queries = queries_over(edges)
     grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=queries, releases=queries, purpose=purpose)
-    found = first_enough(population.counts_within(centre, edges), target=target, grant=grant)
-    return Radius(float(edges[found]), count_noise(mu, edges=edges))
+    found = first_enough(population.counts_within(centre, edges)[None], target=target, grant=grant)
+    return Radius(float(edges[found[0]]), count_noise(mu, edges=edges))
 
 
-def first_enough(counts: IntArray, *, target: float, grant: Grant) -> int:
-    """The first place at which a noisy count reaches `target`, by binary search; one draw of the grant a step."""
-    low, high = 0, counts.size - 1
-    for _ in range(queries_over(counts)):
+def first_enough(counts: IntArray, *, target: float, grant: Grant) -> IntArray:
+    """For every row of counts the first place at which a noisy one reaches `target`, by binary search.
+
+    All rows take a step together; each step is one release of the grant, with a draw for every row.
+    """
+    rows, places = counts.shape
+    low, high = np.zeros(rows, dtype=np.int64), np.full(rows, places - 1)
+    for _ in range(queries_over(counts[0])):
         middle = (low + high) // 2
-        enough = grant.release(grant.on_grid([counts[middle]]))[0] >= target
-        low, high = (low, middle) if enough else (min(middle + 1, high), high)
+        enough = grant.release(grant.on_grid(counts[np.arange(rows), middle])) >= target
+        low = np.where(enough, low, np.minimum(middle + 1, high))
+        high = np.where(enough, middle, high)
     return low
 
 

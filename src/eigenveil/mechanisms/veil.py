@@ -80,8 +80,12 @@ class Veil:
         releases: int = 1,
         note: str = "",
         purpose: Purpose = Purpose.OTHER,
+        times: int = 1,
     ) -> Grant:
         """Pay for `releases` Gaussian releases, `draws` values in all, mu-GDP together.
+
+        With `times`, pay for all that so many times over: as many entries of the ledger, under one grant, whose
+        releases then hold a row for each. They cost sqrt(times) mu together.
 
         The noise of each has standard deviation sensitivity * sqrt(releases) / mu, rounded up to a
         whole number of grid steps. The grid is a function of public numbers only.
@@ -89,17 +93,18 @@ class Veil:
         check_mu(mu)
         exact = _gaussian_scale(mu, sensitivity, releases)
         exponent = grid_exponent(float(exact), sensitivity=sensitivity, size=draws)
-        grant = Grant(self, gaussian_integers, exact, exponent, draws)
-        self.ledger.charge_gaussian(
-            what,
-            mu=mu,
-            sensitivity=sensitivity,
-            scale=grant.scale,
-            releases=releases,
-            draws=draws,
-            note=note,
-            purpose=purpose,
-        )
+        grant = Grant(self, gaussian_integers, exact, exponent, draws, times=times)
+        for _ in range(times):
+            self.ledger.charge_gaussian(
+                what,
+                mu=mu,
+                sensitivity=sensitivity,
+                scale=grant.scale,
+                releases=releases,
+                draws=draws,
+                note=note,
+                purpose=purpose,
+            )
         return grant
 
     def laplace(
@@ -151,12 +156,22 @@ class Grant(Uncopied):
     _uncopied = "a grant", "its copy could draw again what was paid for once"
     _instead = "Ask the veil for another one."
 
-    def __init__(self, veil: Veil, noise: IntegerNoise, scale: Fraction, exponent: int, draws: int | None) -> None:
+    def __init__(
+        self,
+        veil: Veil,
+        noise: IntegerNoise,
+        scale: Fraction,
+        exponent: int,
+        draws: int | None,
+        *,
+        times: int = 1,
+    ) -> None:
         self._veil = veil
         self._noise = noise
         self._exact_scale = scale
         self.exponent = exponent
-        self._left = draws
+        self._left = None if draws is None else draws * times
+        self._times = times
 
     @property
     def scale(self) -> float:
@@ -179,6 +194,8 @@ class Grant(Uncopied):
     def release(self, steps: IntArray, *, weight: float = 1.0) -> FloatArray:
         """Add noise of `weight` times the scale to integers in grid steps; returns numbers."""
         self._veil.ledger.refuse_copy()
+        if self._times != 1 and len(steps) != self._times:
+            raise InvalidInputError(f"a grant for {self._times} was asked for {len(steps)}; nothing was drawn.")
         if self._left is not None:
             if steps.size > self._left:
                 raise InvalidInputError(

@@ -1,6 +1,7 @@
 """A_i W for units of every form, without building A_i where it can be helped. Knows nothing of privacy."""
 
 from eigenveil.operators import samples
+from eigenveil.operators.entries import Entries, column_entries
 from eigenveil.operators.kinds import as_operator, is_operator, made_of_rows
 from eigenveil.operators.matrices import MatricesOperator
 from eigenveil.operators.operator import Operator
@@ -10,6 +11,7 @@ from eigenveil.operators.spiked import SpikedOperator
 from eigenveil.operators.tensors import Matrices, MeanRows, Products, Tensor, Variances
 
 __all__ = [
+    "Entries",
     "Matrices",
     "MatricesOperator",
     "MeanRows",
@@ -21,6 +23,7 @@ __all__ = [
     "Tensor",
     "Variances",
     "as_operator",
+    "column_entries",
     "is_operator",
     "made_of_rows",
     "samples",

@@ -92,9 +92,10 @@ class SimulatedVeil(Veil):
         releases: int = 1,
         note: str = "",
         purpose: Purpose = Purpose.OTHER,
+        times: int = 1,
     ) -> Grant:
         """Noise for `releases` releases that together cost mu."""
-        del what, draws, note, purpose
+        del what, draws, note, purpose, times
         return _SimulatedGrant(self._rng, sensitivity * math.sqrt(releases) / mu)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from eigenveil._typing import BoolArray, FloatArray
 from eigenveil.engines import (
     Coins,
+    ColumnPopulation,
     DisjointPlan,
     Engine,
     FullPlan,
@@ -110,6 +111,10 @@ class Units:
     @cached_property
     def _vectors(self) -> SampledPopulation:
         return self._population(MeanRows())
+
+    def columns(self, *, squared: bool = False) -> ColumnPopulation:
+        """Every column of the units' mean rows, or of the means of their rows' squares, as a population itself."""
+        return ColumnPopulation(self.vectors(), squared=squared)
 
     def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> SampledPopulation:
         """The population of u_j^T A_i u_j and, last, the rest of the trace; `entries` says which of them."""

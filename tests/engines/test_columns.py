@@ -1,0 +1,216 @@
+"""Columns asked together tell what each would tell by itself, and a unit moves each by no more than it may."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from eigenveil.engines import ColumnPopulation, LocalEngine, PoissonPlan, SampledPopulation, TensorPopulation
+from eigenveil.engines.columns import ColumnQuery
+from eigenveil.engines.query import Chunk
+from eigenveil.errors import InvalidInputError
+from eigenveil.kernels import Columns
+from eigenveil.mechanisms.radius import EDGES
+from eigenveil.operators import Matrices, MeanRows, entries, samples
+from eigenveil.sources import Block
+from eigenveil.sources import source as source_room
+
+D = 5
+SHIFT = np.linspace(-0.7, 0.6, D).astype(np.float32).astype(np.float64)
+CENTRE = np.array([0.0, 0.125, -2.0, 1e3, 0.5])
+RADII, EXPONENTS = np.array([1.0, 0.1, 3.7, 2.0**20, 1e-3]), np.array([-20, -24, -10, 0, -30])
+ODD = [math.nan, math.inf, -math.inf, 1e200, 1e154, 1e77, 1e-200, 5e-324, 0.0, -0.0, 1.0, 2.0**0.25, 3e38]
+
+
+def ids_of(units):
+    return np.repeat(np.arange(len(units)), [len(unit) for unit in units])
+
+
+ROWS = {
+    "rows": lambda units: samples.rows(np.concatenate(units)),
+    "rows shifted": lambda units: samples.rows(np.concatenate(units)).shifted(SHIFT),
+    "rows float32": lambda units: samples.rows(np.concatenate(units).astype(np.float32)).shifted(SHIFT),
+    "sparse": lambda units: samples.rows(sparse.csr_array(np.concatenate(units))),
+    "sparse shifted": lambda units: samples.rows(sparse.csr_array(np.concatenate(units))).shifted(SHIFT),
+    "sparse float32": lambda units: samples.rows(sparse.csr_array(np.concatenate(units).astype(np.float32))),
+}
+PEOPLE = {
+    "people": lambda units: samples.people(np.concatenate(units), ids_of(units)),
+    "factors shifted": lambda units: samples.factors(units).shifted(SHIFT),
+    "sparse people": lambda units: samples.people(sparse.csr_array(np.concatenate(units)), ids_of(units)).shifted(
+        SHIFT
+    ),
+}
+FORMS = {**ROWS, **PEOPLE}
+
+
+def some_units(name, rng, n, odd=()):
+    units = [
+        rng.normal(size=(1 if name in ROWS else int(rng.integers(1, 5)), D)) * rng.lognormal(sigma=2)
+        for _ in range(n)
+    ]
+    for unit in units:
+        unit[rng.random(unit.shape) < 0.3] = 0.0
+    for value in odd:
+        mine = units[int(rng.integers(n))]
+        mine[int(rng.integers(len(mine))), int(rng.integers(D))] = value
+    return units
+
+
+@st.composite
+def problems(draw, name):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n = draw(st.integers(2, 30))
+    units = some_units(name, rng, n, draw(st.lists(st.sampled_from(ODD), max_size=8)))
+    return units, int(rng.integers(n)), rng.permutation(n)
+
+
+def columns(name, units, *, squared=False, **how):
+    with np.errstate(all="ignore"):
+        operator = FORMS[name](units)
+    return ColumnPopulation(SampledPopulation(operator, MeanRows(), **how), squared=squared)
+
+
+def answers(name, units, squared):
+    population = columns(name, units, squared=squared, engine=LocalEngine(2))
+    counts = population.counts_within(CENTRE, EDGES)
+    return counts, population.clipped_sums(CENTRE, RADII, EXPONENTS)
+
+
+def numbers(name, units, squared):
+    """A unit's number in every column, as it is meant."""
+    shift = SHIFT if "shifted" in name or name in ("rows float32", "sparse people") else np.zeros(D)
+    out = np.full((len(units), D), np.nan)
+    with np.errstate(all="ignore"):
+        for u, rows in enumerate(units):
+            x = (rows.astype(np.float32) if "float32" in name else rows).astype(np.float64) - shift
+            for j in range(D):
+                good = [v for v in x[:, j].tolist() if math.isfinite(v * v if abs(v) < 1e160 else math.inf)]
+                if name in ROWS:
+                    out[u, j] = x[0, j] * x[0, j] if squared else x[0, j]
+                elif good:
+                    total = 0.0
+                    for v in good:
+                        total += v * v if squared else v
+                    out[u, j] = total / len(good)
+    return out
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("name", FORMS)
+def test_every_column_is_a_population_of_one_number(name, squared):
+    @settings(max_examples=15)
+    @given(problems(name))
+    def search(problem):
+        units, _, _ = problem
+        counts, sums = answers(name, units, squared)
+        table = numbers(name, units, squared)
+        for j in range(D):
+            one = TensorPopulation(table[:, j : j + 1])
+            np.testing.assert_array_equal(counts[j], one.counts_within(CENTRE[j : j + 1], EDGES))
+            other = one.clipped_sum(CENTRE[j : j + 1], RADII[j], int(EXPONENTS[j]))
+            assert abs(int(other[0]) - int(sums[j])) <= 2 * len(units), "both round every unit to the grid"
+
+    search()
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("name", FORMS)
+def test_counts_are_those_of_one_column_rows(name, squared):
+    """What a survey of a single column tells, to the integer, where no number lies within 2^-40 of an edge.
+
+    Norms of rows are upper bounds, and so a row that is on an edge lies beyond it; a number's distance is exact.
+    """
+    units = some_units(name, np.random.default_rng(1), 300, [math.nan, math.inf, 1e200, 0.0])
+    together = columns(name, units, squared=squared).counts_within(np.zeros(D), EDGES)
+    with np.errstate(all="ignore"):
+        shift = FORMS[name](units).shift
+        data = np.concatenate(units).astype(np.float32 if "float32" in name else np.float64)
+    for j in range(D):
+        column = data[:, j : j + 1]
+        one = samples.rows(column) if name in ROWS else samples.people(column, ids_of(units))
+        one = one if shift is None else one.shifted(shift[j : j + 1])
+        survey = SampledPopulation(one, Matrices() if squared else MeanRows())
+        np.testing.assert_array_equal(together[j], survey.counts_within(np.zeros(survey.shape), EDGES))
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("name", FORMS)
+def test_removing_replacing_and_moving_units(name, squared):
+    @settings(max_examples=15)
+    @given(problems(name))
+    def search(problem):
+        units, out, order = problem
+        counts, sums = answers(name, units, squared)
+        for one, other in zip((counts, sums), answers(name, [units[i] for i in order], squared), strict=True):
+            np.testing.assert_array_equal(one, other)
+        fewer_counts, fewer = answers(name, units[:out] + units[out + 1 :], squared)
+        own_counts, own = answers(name, [units[out]], squared)
+        assert set(np.unique(counts - fewer_counts).tolist()) <= {0, 1}
+        np.testing.assert_array_equal(counts - fewer_counts, own_counts)
+        np.testing.assert_array_equal(sums - fewer, own)
+        assert np.all(np.abs(own) <= np.ldexp(RADII, -EXPONENTS))
+        other_counts, other = answers(name, [*units[:out], -2 * units[out - 1], *units[out + 1 :]], squared)
+        assert np.all(np.abs(other_counts - counts) <= 1)
+        assert np.all(np.abs(other - sums) <= 2 * np.ldexp(RADII, -EXPONENTS))
+
+    search()
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_blocks_plans_and_columns_that_are_asked_for_change_nothing(name, monkeypatch):
+    units = some_units(name, np.random.default_rng(2), 200, ODD)
+    counts, sums = answers(name, units, squared=False)
+    population = columns(name, units)
+    parts = [population.counts_within(CENTRE, EDGES, where) for where in (slice(0, 2), slice(2, 3), slice(3, 5))]
+    np.testing.assert_array_equal(np.concatenate(parts), counts)
+    plan = PoissonPlan(0.3)
+    kept = [unit for unit, left_out in zip(units, plan.skip(0, 0, len(units)), strict=True) if not left_out]
+    np.testing.assert_array_equal(
+        columns(name, units, plan=plan).counts_within(CENTRE, EDGES), answers(name, kept, squared=False)[0]
+    )
+    monkeypatch.setattr(source_room, "BLOCK_BYTES", 500)
+    monkeypatch.setattr(entries, "_MANY", 7)
+    for one, other in zip((counts, sums), answers(name, units, squared=False), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_columns_as_they_come_from_files_are_read_as_rows():
+    X = np.concatenate(some_units("rows", np.random.default_rng(3), 100, [math.nan, 1e200]))
+    public = samples.rows(X).shifted(SHIFT).without_data()
+    for asked in ({"edges": EDGES}, {"clips": (RADII, EXPONENTS)}):
+        query = ColumnQuery(operator=public, squared=False, columns=slice(None), centre=CENTRE, **asked)
+        given, skip = (X, Columns(list(X.T))), np.arange(len(X)) % 7 == 0
+        one, other = (query.add(query.zero(), Chunk(0, Block(values), skip)) for values in given)
+        np.testing.assert_array_equal(one, other)
+        with pytest.raises(InvalidInputError, match="as when the data were opened"):
+            query.add(query.zero(), Chunk(0, Block(X[:, 1:])))
+
+
+def test_wide_sparse_rows_never_become_dense():
+    X = sparse.random_array((2000, 100_000), density=1e-4, format="csr", rng=np.random.default_rng(0))
+    population = ColumnPopulation(SampledPopulation(samples.rows(X), MeanRows()))
+    sums = population.clipped_sums(np.zeros(100_000), np.ones(100_000), np.full(100_000, -20))
+    np.testing.assert_allclose(sums / 2.0**20, X.sum(axis=0), atol=1e-4)
+    some = slice(50_000, 50_040)
+    counts = population.counts_within(np.zeros(100_000), EDGES, some)
+    np.testing.assert_array_equal(counts[:, 0], 2000 - X[:, some].count_nonzero(axis=0))
+
+
+def test_units_without_rows_and_wrong_numbers_are_refused():
+    with pytest.raises(InvalidInputError, match="no rows"):
+        ColumnPopulation(SampledPopulation(samples.matrices(np.ones((3, 2, 2))), Matrices()))
+    population = columns("rows", [np.ones((1, D))])
+    with pytest.raises(InvalidInputError, match="one per column"):
+        population.counts_within(np.zeros(2), EDGES)
+    with pytest.raises(InvalidInputError, match="finite"):
+        population.counts_within(np.full(D, np.nan), EDGES)
+    for edges in (np.zeros(0), np.array([0.0, 1.0]), np.array([2.0, 1.0]), np.array([1.0, np.inf])):
+        with pytest.raises(InvalidInputError, match="edges"):
+            population.counts_within(np.zeros(D), edges)
+    for radii, exponents in ((np.zeros(D), EXPONENTS), (RADII, np.full(D, -600)), (RADII * 2.0**40, EXPONENTS)):
+        with pytest.raises(InvalidInputError, match="radii"):
+            population.clipped_sums(np.zeros(D), radii, exponents)
