@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -34,9 +35,12 @@ class LocalEngine:
 
     def reduce(self, partitions: Sequence[Partition], plan: Plan, query: Query[StateT, ResultT]) -> ResultT:
         """The answer of a query over all units that the plan lets in."""
-        if self.threads > 1:
-            return query.finish(self._threaded(_in_order(partitions, plan), query))
-        return query.finish(functools.reduce(query.add, _in_order(partitions, plan), query.zero()))
+        every = _in_order(partitions, plan)
+        first = list(itertools.islice(every, 2))
+        every = itertools.chain(first, every)
+        if self.threads > 1 and len(first) > 1:  # for a single chunk, starting threads would take longer
+            return query.finish(self._threaded(every, query))
+        return query.finish(functools.reduce(query.add, every, query.zero()))
 
     def map(
         self, partitions: Sequence[Partition], plan: Plan, transform: Callable[[Chunk], OutT]
