@@ -259,30 +259,35 @@ void NAME(rows_rounded)(const void *X, const double *const *columns, int single,
     }
 }
 
+/* sum += round(v c p); one by one where numbers may be 2^51 or more. */
+INLINE void NAME(add_steps)(const double *v, size_t size, double c, double p, int large, uint64_t *sum)
+{
+    double round = ROUND;
+    uint64_t zero;
+    memcpy(&zero, &round, sizeof zero);
+    size_t k = 0;
+    for (; large && k < size; k++) sum[k] += (uint64_t)(int64_t)rint(v[k] * c * p);
+    for (; k + WIDTH <= size; k += WIDTH) *(IVEC *)(sum + k) += (IVEC)(*(const VEC *)(v + k) * c * p + ROUND) - zero;
+    for (; k < size; k++) {
+        double whole = v[k] * c * p + ROUND;
+        uint64_t bits;
+        memcpy(&bits, &whole, sizeof bits);
+        sum[k] += bits - zero;
+    }
+}
+
 /* Clip a vector v of `size` entries around a centre, round it, and add it to the sum of every radius; returns its norm,
  * or infinity for a bad one, which adds nothing. error: relative error bound of a squared norm. v becomes v - centre. */
 INLINE double NAME(add_vector)(double *v, size_t size, const double *centre, int bad, double error, size_t radii,
                                const double *inner, const double *per_grid, uint64_t *S)
 {
-    double round = ROUND, plain = NAME(square)(v, size);
-    uint64_t zero;
-    memcpy(&zero, &round, sizeof zero);
+    double plain = NAME(square)(v, size);
     for (size_t k = 0; k < size; k++) v[k] -= centre[k];
     double s = NAME(square)(v, size), norm = NAME(upper)(s, error * s + FLOOR);
     if (bad || !isfinite(plain) || !isfinite(s) || !isfinite(norm)) return INFINITY;
     for (size_t q = 0; q < radii; q++) {
-        double c = norm <= inner[q] ? 1.0 : inner[q] / norm, p = per_grid[q];
-        uint64_t *sum = S + q * size;
-        size_t k = 0;
-        for (; inner[q] * p >= 0x1p50 && k < size; k++) sum[k] += (uint64_t)(int64_t)rint(v[k] * c * p);
-        for (; k + WIDTH <= size; k += WIDTH)
-            *(IVEC *)(sum + k) += (IVEC)(*(const VEC *)(v + k) * c * p + ROUND) - zero;
-        for (; k < size; k++) {
-            double whole = v[k] * c * p + ROUND;
-            uint64_t bits;
-            memcpy(&bits, &whole, sizeof bits);
-            sum[k] += bits - zero;
-        }
+        double c = norm <= inner[q] ? 1.0 : inner[q] / norm;
+        NAME(add_steps)(v, size, c, per_grid[q], inner[q] * per_grid[q] >= 0x1p50, S + q * size);
     }
     return norm;
 }

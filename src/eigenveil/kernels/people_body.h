@@ -114,9 +114,7 @@ INLINE double NAME(tree_square)(const double *v, size_t size, double *tree)
 INLINE double NAME(add_tensor)(double *v, size_t size, const double *centre, double stretch, size_t radii,
                                const double *inner, const double *per_grid, uint64_t *S, double *tree)
 {
-    double round = ROUND, s = NAME(tree_square)(v, size, tree);
-    uint64_t zero;
-    memcpy(&zero, &round, sizeof zero);
+    double s = NAME(tree_square)(v, size, tree);
     if (!isfinite(s)) return INFINITY;
     if (centre) {
         for (size_t k = 0; k < size; k++) v[k] -= centre[k];
@@ -125,18 +123,8 @@ INLINE double NAME(add_tensor)(double *v, size_t size, const double *centre, dou
     }
     double bound = sqrt(s * stretch + FLOOR) * (1 + 0x1p-51);
     for (size_t q = 0; q < radii; q++) {
-        double f = inner[q] / bound, c = f < 1 ? f : 1, p = per_grid[q];
-        uint64_t *sum = S + q * size;
-        size_t k = 0;
-        for (; inner[q] * p >= 0x1p50 && k < size; k++) sum[k] += (uint64_t)(int64_t)rint(v[k] * c * p);
-        for (; k + WIDTH <= size; k += WIDTH)
-            *(IVEC *)(sum + k) += (IVEC)(*(const VEC *)(v + k) * c * p + ROUND) - zero;
-        for (; k < size; k++) {
-            double whole = v[k] * c * p + ROUND;
-            uint64_t bits;
-            memcpy(&bits, &whole, sizeof bits);
-            sum[k] += bits - zero;
-        }
+        double f = inner[q] / bound, c = f < 1 ? f : 1;
+        NAME(add_steps)(v, size, c, per_grid[q], inner[q] * per_grid[q] >= 0x1p50, S + q * size);
     }
     return sqrt(s);
 }
