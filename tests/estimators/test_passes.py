@@ -8,6 +8,7 @@ import pytest
 
 from eigenveil import DPPCA, samples
 from eigenveil.engines import columns
+from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.sources.wrapped import SameRows
@@ -96,3 +97,10 @@ def test_thousands_of_columns_are_counted_in_groups(monkeypatch):
     whole = standardise(open_quiet(rows(400, 10), relation="add-remove"), standard)
     np.testing.assert_array_equal(found[1].scale, whole.scale)
     np.testing.assert_array_equal(found[1].mean, whole.mean)
+
+
+def test_units_without_rows_are_refused_before_anything_is_charged():
+    units = open_quiet(samples.matrices(np.ones((5, 2, 2))), epsilon=1.0, delta=1e-6)
+    with pytest.raises(InvalidInputError, match="no rows"):
+        standardise(units, Standard(buy_scale=True))
+    assert not units.veil.ledger.entries

@@ -210,3 +210,9 @@ def test_rows_of_both_types_add_up():
     exact = RowSurveyor(W, centre, [Clip(2.0, -20)], shift=np.full(6, 0.5))
     exact.add(rows.astype(float))
     np.testing.assert_allclose(surveyor.sums()[0], exact.sums()[0], atol=90 * 2.0**-17 * 6 * 2.0**20)
+
+
+def test_grids_given_as_numpy_integers_are_exact():
+    """Powers of numpy integers overflow, and an inner radius made of them would be far too small."""
+    assert Clip(1000.0, np.int64(-20)) == Clip(1000.0, -20)
+    assert type(Clip(1000.0, np.int64(-20)).exponent) is int

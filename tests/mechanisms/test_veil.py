@@ -209,3 +209,11 @@ def test_a_grid_coarser_than_one_lets_no_count_through(mu):
         grant = Veil(Ledger(budget), source=no_noise).gaussian("count", mu=mu, sensitivity=1.0, draws=1)
         found.append(grant.release(grant.on_grid([count]))[0])
     assert abs(found[1] - found[0]) <= 1
+
+
+def test_a_grant_for_several_refuses_what_has_no_row_for_each():
+    grant = Veil(Ledger(Budget.from_mu(10.0))).gaussian("x", mu=0.1, sensitivity=1.0, draws=2, times=3)
+    for shape in ((), (2,), (4, 1)):
+        with pytest.raises(InvalidInputError, match="nothing was drawn"):
+            grant.release(np.zeros(shape, dtype=np.int64))
+    assert grant.release(np.zeros((3, 2), dtype=np.int64)).shape == (3, 2)

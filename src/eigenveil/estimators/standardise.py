@@ -119,6 +119,7 @@ def standardise(units: Units, standard: Standard) -> Standardised:
     units = _with_declared(units, standard)
     if not (standard.buy_mean or standard.buy_scale):
         return Standardised(units=units, mean=standard.mean, scale=standard.scale)
+    operator = rows_of(units)  # refused before anything is charged
     ask = standard.n is None and not units.number_is_public
     shares = [COUNT_SHARE * ask, MEAN_SHARE * standard.buy_mean, SCALE_SHARE * standard.buy_scale]
     mu_count, mu_mean, mu_scale, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
@@ -127,7 +128,6 @@ def standardise(units: Units, standard: Standard) -> Standardised:
     mean, scale = standard.mean, standard.scale
     if standard.buy_scale:
         # 3
-        operator = rows_of(units)
         found, scale = _mean_and_scale(
             units, n_hat=n_hat, mu_mean=mu_mean if standard.buy_mean else None, mu_scale=mu_scale
         )

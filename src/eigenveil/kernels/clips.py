@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
@@ -31,6 +32,9 @@ class Clip:
 
     radius: float
     exponent: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "exponent", operator.index(self.exponent))  # powers of numpy integers overflow
 
 
 class Surveyor(Protocol):

@@ -194,8 +194,10 @@ class Grant(Uncopied):
     def release(self, steps: IntArray, *, weight: float = 1.0) -> FloatArray:
         """Add noise of `weight` times the scale to integers in grid steps; returns numbers."""
         self._veil.ledger.refuse_copy()
-        if self._times != 1 and len(steps) != self._times:
-            raise InvalidInputError(f"a grant for {self._times} was asked for {len(steps)}; nothing was drawn.")
+        if self._times != 1 and steps.shape[:1] != (self._times,):
+            raise InvalidInputError(
+                f"a grant for {self._times} was asked for steps of shape {steps.shape}; nothing was drawn."
+            )
         if self._left is not None:
             if steps.size > self._left:
                 raise InvalidInputError(
