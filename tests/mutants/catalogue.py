@@ -319,8 +319,8 @@ KERNELS = (
     Mutant(
         "norms of float32 rows in C: no margin",
         "src/eigenveil/kernels/single_body.h",
-        "exact = NAME(residual)(s, d, y, m, cc, error, &margin);",
-        "exact = NAME(residual)(s, d, y, m, cc, 0, &margin);",
+        "exact = NAME(residual)(s, d, y, m, NULL, cc, error, &margin);",
+        "exact = NAME(residual)(s, d, y, m, NULL, cc, 0, &margin);",
         ("tests/kernels/test_number_range.py",),
     ),
     Mutant(
