@@ -111,10 +111,10 @@ class RowLoop(Loop):
 
     def __init__(self, W: FloatArray, C: FloatArray, *, removed: FloatArray | None = None, **same: Any) -> None:
         super().__init__(W, C, **same)
-        self.multiples, self.error = _multiples(W, C), norm_error(self.d, self.m)
+        self.multiples, distance = _multiples(W, C)
+        self.error = norm_error(self.d, self.m) + distance
         if self.multiples is not None:
             self.both = loops.padded_columns(W)
-            self.error += distance_from_multiples(W, C, self.multiples)
         self.removed = removed
         self._projection: tuple[FloatArray | None, FloatArray | None] = (None, None)
         if removed is not None:
@@ -192,8 +192,8 @@ def rounded(values: FloatArray) -> IntArray:
     return (values + _ROUND).view(np.int64) - _ROUND_BITS
 
 
-def _multiples(W: FloatArray, C: FloatArray) -> FloatArray | None:
-    """Numbers a_j with C_j = a_j W_j but for rounding, for all columns; None where there are none.
+def _multiples(W: FloatArray, C: FloatArray) -> tuple[FloatArray | None, float]:
+    """Numbers a_j with C_j = a_j W_j but for rounding, for all columns, and what that misses; None and 0 else.
 
     A centre is what is known of Sigma W: where W are its eigenvectors it is such a multiple, and C^T x need not be
     computed. Rounding of C then counts as distance from x y^T, so only centres are meant that no x y^T comes close
@@ -204,8 +204,9 @@ def _multiples(W: FloatArray, C: FloatArray) -> FloatArray | None:
         found = np.where(squares > 0, np.sum(W * C, axis=0) / squares, 0.0)
         small = bool(np.all(np.isfinite(found))) and float(np.linalg.norm(found)) < _LARGEST_MULTIPLE
         away = float(lengths.sum() - lengths.max())
-        moved = distance_from_multiples(W, C, found) * float(lengths.sum())
-    return found if small and moved <= _CLOSE * away else None
+        distance = distance_from_multiples(W, C, found)
+        close = distance * float(lengths.sum()) <= _CLOSE * away
+    return (found, distance) if small and close else (None, 0.0)
 
 
 def distance_from_multiples(W: FloatArray, C: FloatArray, multiples: FloatArray) -> float:
