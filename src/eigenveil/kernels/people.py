@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
 from eigenveil.kernels import loops
+from eigenveil.kernels.clipped_sums import ClippedSums
 from eigenveil.kernels.clips import Clip, TensorSurveyor
 from eigenveil.kernels.columns import Columns
-from eigenveil.kernels.fixed_point import inner_radius, padded_width, stretch, symmetric_part
+from eigenveil.kernels.fixed_point import padded_width, stretch, symmetric_part
 from eigenveil.kernels.loops import GROUP
 
 _FORMED_ENTRIES = 1 << 20
@@ -28,7 +28,7 @@ class People(NamedTuple):
     offsets: IntArray
 
 
-class MeanSurveyor(ABC):
+class MeanSurveyor(ClippedSums, ABC):
     """A mean over each unit's good rows, less a centre: norms, and for every clip the sum of the clipped integers.
 
     Rows, less a shift and less P P^T x where directions P are removed, are good if their squared norm is finite; a
@@ -57,6 +57,7 @@ class MeanSurveyor(ABC):
         As for `RowSurveyor`.
     """
 
+    _made_again = ("_work", "_public")
     _kind: ClassVar[int]
     _spare: ClassVar[int] = 0
     _first = 0
@@ -71,24 +72,8 @@ class MeanSurveyor(ABC):
         shift: FloatArray | None = None,
         removed: FloatArray | None = None,
     ) -> None:
+        super().__init__(centre, clips, shift=shift)
         self._d, self._matrix, self._removed, self._clips = d, matrix, removed, clips
-        self._centre = np.ascontiguousarray(centre, dtype=np.float64)
-        self._shift = None if shift is None else np.ascontiguousarray(shift, dtype=np.float64)
-        inner = [inner_radius(size=centre.size, radius=clip.radius, exponent=clip.exponent) for clip in clips]
-        self._inner = np.array(inner, dtype=np.float64)
-        self._per_grid = np.ldexp(1.0, -np.array([clip.exponent for clip in clips], dtype=np.int64))
-        self._sums = np.zeros((len(clips), centre.size), dtype=np.int64)
-
-    def fresh(self) -> Self:
-        """The same with empty sums."""
-        twin = copy.copy(self)
-        vars(twin).pop("_work", None)
-        vars(twin)["_sums"] = np.zeros_like(self._sums)
-        return twin
-
-    def __getstate__(self) -> dict[str, Any]:
-        """All but the work space and what is made of public numbers for the loops."""
-        return {name: value for name, value in vars(self).items() if name not in ("_work", "_public")}
 
     def add(self, chunk: People, skip: BoolArray | None = None) -> FloatArray:
         """Take in people."""
@@ -101,14 +86,6 @@ class MeanSurveyor(ABC):
         survey = self._add_compiled if loops.compiled() else self._add_in_numpy
         survey(rows, offsets, skip, norms)
         return norms
-
-    def merge(self, other: Self) -> None:
-        """Add what another has summed."""
-        self._sums += other._sums
-
-    def sums(self) -> list[IntArray]:
-        """One sum per clip, of the centre's shape."""
-        return [total.reshape(self._centre.shape) for total in self._sums]
 
     def _add_compiled(self, rows: Rows, offsets: IntArray, skip: BoolArray | None, norms: FloatArray) -> None:
         P, Pt, B = self._public

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Self
 
 import numpy as np
 
-from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
+from eigenveil._typing import BoolArray, FloatArray, Rows
 from eigenveil.kernels import loops
+from eigenveil.kernels.clipped_sums import ClippedSums
 from eigenveil.kernels.clips import Clip
 from eigenveil.kernels.columns import Columns, places
-from eigenveil.kernels.fixed_point import inner_radius
 from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, norm_error, rounded, upper
 
@@ -23,7 +21,7 @@ _FAST_STEPS = 2.0**50
 """Below so many grid steps numbers are rounded by adding 1.5 2^52."""
 
 
-class VectorSurveyor(ABC):
+class VectorSurveyor(ClippedSums, ABC):
     """A vector v per row, less a centre: norms, and for every clip the sum of the integers nearest to c (v - C)/g.
 
     Formal guarantees
@@ -37,26 +35,6 @@ class VectorSurveyor(ABC):
 
     A row is bad if its squared norm, that of v, or that of v - centre is not finite; it adds nothing.
     """
-
-    def __init__(self, centre: FloatArray, clips: Sequence[Clip], *, shift: FloatArray | None = None) -> None:
-        self._centre = np.ascontiguousarray(centre, dtype=np.float64)
-        self._shift = None if shift is None else np.ascontiguousarray(shift, dtype=np.float64)
-        size = self._centre.size
-        inner = [inner_radius(size=size, radius=clip.radius, exponent=clip.exponent) for clip in clips]
-        self._inner = np.array(inner, dtype=np.float64)
-        self._per_grid = np.ldexp(1.0, -np.array([clip.exponent for clip in clips], dtype=np.int64))
-        self._sums = np.zeros((len(clips), size), dtype=np.int64)
-
-    def fresh(self) -> Self:
-        """The same with empty sums."""
-        twin = copy.copy(self)
-        vars(twin).pop("_work", None)
-        vars(twin)["_sums"] = np.zeros_like(self._sums)
-        return twin
-
-    def __getstate__(self) -> dict[str, Any]:
-        """All but the work space."""
-        return {name: value for name, value in vars(self).items() if name != "_work"}
 
     def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
         """Take in rows of shape (units, d)."""
@@ -90,14 +68,6 @@ class VectorSurveyor(ABC):
     @abstractmethod
     def _vectors(self, x: FloatArray) -> tuple[FloatArray, BoolArray]:
         """The vectors of rows, as the compiled loop computes them, and which rows are bad by themselves."""
-
-    def merge(self, other: Self) -> None:
-        """Add what another has summed."""
-        self._sums += other._sums
-
-    def sums(self) -> list[IntArray]:
-        """One sum per clip."""
-        return list(self._sums)
 
     def _add_in_numpy(self, vectors: FloatArray, bad: BoolArray, error: float, norms: FloatArray) -> None:
         """The numpy twin: the same operations in the same order."""
