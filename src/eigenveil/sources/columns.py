@@ -132,3 +132,44 @@ def _refuse_duplicates(chosen: Sequence[str] | Sequence[int], names: Sequence[st
             f"expected every column once, got more of {some(twice)}.",
             hint="Each chosen column needs a name of its own and is chosen once; globs may overlap.",
         )
+
+
+def by_column(names: Sequence[str] | None, width: int, given: Mapping[Any, Any], *, what: str) -> list[Any]:
+    """What a mapping says of every column, in the order of the columns; None where it says nothing.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Names of the columns, where they have some.
+    width : int
+        How many columns there are.
+    given : mapping
+        From names or globs to values; from positions where columns have no names. A name goes before a glob. A
+        column that two globs with different values match is refused, and so is a key that matches nothing.
+    what : str
+        The parameter's name, for messages.
+
+    Examples
+    --------
+    >>> by_column(["age", "lab_a", "lab_b"], 3, {"lab_*": "private", "lab_b": 2.0}, what="scale")
+    [None, 'private', 2.0]
+    >>> by_column(None, 3, {0: 10.0}, what="scale")
+    [10.0, None, None]
+    """
+    exact: dict[int, Any] = {}
+    matched: dict[int, Any] = {}
+    for key, value in given.items():
+        if names is None:
+            exact[_position(key, width)] = value
+        elif key in names:
+            exact[names.index(key)] = value
+        else:
+            for name in _matches(names, str(key), None):
+                position = names.index(name)
+                if position in matched and matched[position] != value:
+                    raise InvalidInputError(
+                        f"{what} has two patterns with different values for column {name!r}.",
+                        hint=f"Name the column itself: {what}={{{name!r}: ...}} goes before patterns.",
+                    )
+                matched[position] = value
+    return [exact.get(column, matched.get(column)) for column in range(width)]
