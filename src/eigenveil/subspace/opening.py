@@ -92,11 +92,13 @@ def open_units(
             hint="Pass the relation of the ledger, or a ledger of its own.",
         )
     _refuse_overspending(ledger, budget)
+    engine = LocalEngine() if engine is None else engine
+    operator = as_operator(data)
     return Units(
-        operator=as_operator(data),
+        operator=engine.keeping(operator) if isinstance(engine, LocalEngine) else operator,
         veil=Veil(ledger, source=None if random_state is None else SeededBytes(random_state)),
         budget=budget,
-        engine=LocalEngine() if engine is None else engine,
+        engine=engine,
         stated=(epsilon, delta),
     )
 

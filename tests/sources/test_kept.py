@@ -1,0 +1,120 @@
+"""Rows of files are decoded once where they fit in memory, and in every pass where they do not."""
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eigenveil import DPPCA
+from eigenveil.cli.progress import CountedSource
+from eigenveil.engines import LocalEngine
+from eigenveil.operators import samples
+from eigenveil.sources import kept as module
+from eigenveil.sources import open_source, scans
+from eigenveil.sources.kept import Keeper, KeptSource, kept, room_in_memory
+from eigenveil.sources.source import Block
+
+ROWS = np.random.default_rng(0).normal(size=(600, 3))
+
+
+class Read:
+    """A partition that counts how often it is read."""
+
+    def __init__(self, blocks: int = 3) -> None:
+        self.times, self._blocks = 0, blocks
+
+    def blocks(self) -> Iterator[Block]:
+        self.times += 1
+        yield from (Block(np.full((2, 2), float(i))) for i in range(self._blocks))
+
+
+def values(blocks: Iterator[Block]) -> list[float]:
+    return [float(block.values[0, 0]) for block in blocks]
+
+
+def test_what_fits_is_read_once() -> None:
+    keeper, read = Keeper(3 * 32), Read()
+    assert [values(keeper.blocks(0, read)) for _ in range(3)] == [[0.0, 1.0, 2.0]] * 3
+    assert read.times == 1
+
+
+def test_what_does_not_fit_is_read_every_time_and_leaves_room_for_others() -> None:
+    keeper, large, small = Keeper(3 * 32 - 1), Read(), Read(2)
+    for _ in range(2):
+        assert values(keeper.blocks(0, large)) == [0.0, 1.0, 2.0]
+        assert values(keeper.blocks(1, small)) == [0.0, 1.0]
+    assert (large.times, small.times) == (2, 1)
+    late = Read(1)
+    for _ in range(2):
+        list(keeper.blocks(2, late))
+    assert late.times == 2, "the room has been used up"
+
+
+def test_a_pass_that_is_broken_off_keeps_nothing() -> None:
+    keeper, read = Keeper(1000), Read()
+    next(keeper.blocks(0, read))
+    assert values(keeper.blocks(0, read)) == [0.0, 1.0, 2.0]
+    assert read.times == 2
+
+
+def test_a_copy_that_travels_carries_no_rows() -> None:
+    keeper = Keeper(1000)
+    list(keeper.blocks(0, Read()))
+    there, read = pickle.loads(pickle.dumps(keeper)), Read()  # noqa: S301
+    list(there.blocks(0, read))
+    assert read.times == 1
+
+
+@pytest.fixture
+def decoded(monkeypatch):
+    """How many Parquet files have been decoded."""
+    seen = []
+    real = scans._parquet_batches
+    monkeypatch.setattr(scans, "_parquet_batches", lambda *given: seen.append(given[0]) or real(*given))
+    return seen
+
+
+@pytest.mark.parametrize("people", [False, True])
+@pytest.mark.parametrize(("memory", "few"), [(None, True), (0, False)])
+def test_a_fit_decodes_a_file_once_where_memory_allows(tmp_path, decoded, memory, few, people) -> None:
+    frame = pd.DataFrame(ROWS, columns=["a", "b", "c"]).assign(who=np.arange(600) // 3)
+    path = tmp_path / "rows.parquet"
+    (frame if people else frame.drop(columns="who")).to_parquet(path)
+    options = {"epsilon": 9.0, "random_state": 0, "engine": LocalEngine(memory=memory)}
+    pca = DPPCA(1, **options).fit(path, units="who" if people else None)
+    passes = pca.release_.diagnostics["passes"]
+    assert len(decoded) == (1 + people if few else passes + people)  # people are sorted into a file first
+    inside = DPPCA(1, epsilon=9.0, random_state=0).fit(ROWS, units=frame["who"] if people else None)
+    assert np.array_equal(pca.components_, inside.components_)
+
+
+def test_only_files_are_kept_and_wrappers_stay_outside(tmp_path) -> None:
+    path = tmp_path / "rows.csv"
+    pd.DataFrame(ROWS, columns=["a", "b", "c"]).to_csv(path, index=False)
+    inside, outside = open_source(ROWS), open_source(path)
+    assert kept(inside, 100) is inside
+    wrapped = kept(CountedSource(outside, None), 100)
+    assert isinstance(wrapped, CountedSource)
+    assert isinstance(wrapped.source, KeptSource)
+    spiked = samples.spiked(np.eye(3, 1), [2.0], ROWS)
+    assert LocalEngine().keeping(spiked) is spiked
+    rows = LocalEngine(memory=0).keeping(replace(samples.rows(path)))
+    assert np.array_equal(np.concatenate([np.asarray(block.values) for block in rows.source.blocks()]), ROWS)
+
+
+def test_the_room_is_a_quarter_of_what_system_and_container_leave(monkeypatch, tmp_path) -> None:
+    assert room_in_memory() > 0
+    written = {"meminfo": "MemFree: 1 kB\nMemAvailable:  4096 kB\n", "max": "1000000\n", "current": "200000\n"}
+    for name, text in written.items():
+        (tmp_path / name).write_text(text)
+    assert module._number_after("MemAvailable:", tmp_path / "meminfo") == 4096
+    assert module._number_after("", tmp_path / "max") == 1_000_000
+    (tmp_path / "max").write_text("max\n")
+    assert module._number_after("", tmp_path / "max") is None
+    assert module._number_after("", tmp_path / "nothing") is None
+    monkeypatch.setattr(module, "_available_here", lambda: 4000)
+    monkeypatch.setattr(module, "_limits", lambda: iter([2000]))
+    assert room_in_memory() == 500
