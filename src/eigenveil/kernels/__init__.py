@@ -2,6 +2,7 @@
 
 from eigenveil.kernels.clips import Clip, RowSurveyor, SparseRowSurveyor, Surveyor, TensorSurveyor
 from eigenveil.kernels.columns import Columns
+from eigenveil.kernels.damped import DampedNormSurveyor
 from eigenveil.kernels.entries import EntryCounts, EntrySums
 from eigenveil.kernels.fixed_point import exact_sum, symmetric_part, to_single
 from eigenveil.kernels.gram import GramSurveyor
@@ -25,6 +26,7 @@ from eigenveil.kernels.vectors import RowVectorSurveyor, VarianceSurveyor
 __all__ = [
     "Clip",
     "Columns",
+    "DampedNormSurveyor",
     "EntryCounts",
     "EntrySums",
     "GramSurveyor",

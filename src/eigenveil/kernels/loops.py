@@ -17,7 +17,7 @@ import numpy.typing as npt
 from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
 
 GROUP, LANES = 32, 8
-_VERSION = 9
+_VERSION = 10
 
 
 def _load() -> Any:

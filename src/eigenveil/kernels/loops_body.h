@@ -1,5 +1,5 @@
 /* Included by loops.c once for each vector width; defines NAME(row_squares), NAME(row_product), NAME(rows_survey),
- * NAME(rows_rounded), NAME(rows_vectors), NAME(rows_variances), NAME(outer_means), NAME(people_survey).
+ * NAME(rows_damped), NAME(rows_rounded), NAME(rows_vectors), NAME(rows_variances), NAME(outer_means), NAME(people_survey).
  * Bits do not depend on WIDTH, ROWS, GROUP or SLAB: they only decide what is in flight together. */
 #define INLINE static inline __attribute__((always_inline))
 typedef double NAME(vec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
@@ -230,6 +230,32 @@ void NAME(rows_survey)(const void *X, const double *const *columns, int single, 
                     cy[r * mp + j] = j < m && f > 0 ? yt[r * cols + j] * f * per_grid[q] : 0.0;
             }
             NAME(add_rounded)(x, d, cy, mp, S + q * d * mp);
+        }
+    }
+}
+
+/* Norms of x' y^T - C for x' = x - P P^T x and W the columns of P, each times a number, from P^T x and ||x||^2 alone:
+ * x' is not formed. y_j = scale_j (P^T x)_j, ||x'||^2 = ||x||^2 - sum_j taken_j (P^T x)_j^2, C_j^T x' = multiples_j y_j.
+ * B = [P, 0] is d x cols with m columns of P. Infinite for rows that are bad or skipped. */
+void NAME(rows_damped)(const void *X, const double *const *columns, int single, size_t n, size_t d, const double *shift,
+                       const uint8_t *skip, const double *B, size_t m, size_t cols, const double *taken,
+                       const double *scale, const double *multiples, double cc, double error, double *norms, double *work)
+{
+    double *copy = work, *along = copy + GROUP * d;
+    for (size_t i = 0; i < n; i += GROUP) {
+        const double *x = NAME(fetch)(X, columns, single, i, n, d, shift, NULL, 0, 0, NULL, 0, copy, NULL);
+        NAME(product)(x, d, B, cols, along);
+        for (size_t r = 0; r < GROUP && i + r < n; r++) {
+            if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
+            double *y = along + r * cols, margin, s = NAME(square)(x + r * d, d), left = s;
+            for (size_t j = 0; j < m; j++) {
+                left -= taken[j] * (y[j] * y[j]);
+                y[j] = scale[j] * y[j];
+            }
+            double exact = NAME(residual)(left > 0 ? left : 0, d, y, m, multiples, cc, error, &margin);
+            double norm = NAME(upper)(exact, margin);
+            int bad = (skip && skip[i + r]) || !isfinite(s) || !isfinite(exact) || !isfinite(norm);
+            norms[i + r] = bad ? INFINITY : norm;
         }
     }
 }

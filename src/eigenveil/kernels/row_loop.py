@@ -111,7 +111,7 @@ class RowLoop(Loop):
 
     def __init__(self, W: FloatArray, C: FloatArray, *, removed: FloatArray | None = None, **same: Any) -> None:
         super().__init__(W, C, **same)
-        self.multiples, distance = _multiples(W, C)
+        self.multiples, distance = multiples_of(W, C)
         self.error = norm_error(self.d, self.m) + distance
         if self.multiples is not None:
             self.both = loops.padded_columns(W)
@@ -192,7 +192,7 @@ def rounded(values: FloatArray) -> IntArray:
     return (values + _ROUND).view(np.int64) - _ROUND_BITS
 
 
-def _multiples(W: FloatArray, C: FloatArray) -> tuple[FloatArray | None, float]:
+def multiples_of(W: FloatArray, C: FloatArray) -> tuple[FloatArray | None, float]:
     """Numbers a_j with C_j = a_j W_j but for rounding, for all columns, and what that misses; None and 0 else.
 
     A centre is what is known of Sigma W: where W are its eigenvectors it is such a multiple, and C^T x need not be

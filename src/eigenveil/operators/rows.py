@@ -10,6 +10,7 @@ import numpy as np
 from eigenveil._typing import FloatArray
 from eigenveil.kernels import (
     Clip,
+    DampedNormSurveyor,
     GramSurveyor,
     RowSurveyor,
     RowVectorSurveyor,
@@ -66,7 +67,9 @@ class RowsOperator(FromRows):
             return GramSurveyor(self.d, clips, shift=shift)
         W = _columns(tensor, self.d)
         assert W is not None, "rows themselves have a surveyor of their own"
-        return RowSurveyor(W, centre, clips, shift=shift, removed=self.removed if whole else None)
+        removed = self.removed if whole else None
+        damped = None if removed is None or clips else DampedNormSurveyor.of(W, centre, removed, shift)
+        return damped or RowSurveyor(W, centre, clips, shift=shift, removed=removed)
 
     def pieces(self, tensor: Tensor, block: Block) -> Iterator[tuple[Any, slice]]:
         """Rows as they are; or a few at a time, explicit tensors or dense rows."""
