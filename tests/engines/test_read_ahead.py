@@ -4,12 +4,13 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from eigenveil.engines import Asked, LocalEngine, SampledPopulation, read_ahead
 from eigenveil.engines.query import JointQuery
 from eigenveil.engines.sampled import Passes
 from eigenveil.kernels import Clip
-from eigenveil.operators import MeanRows, Products, Variances, samples
+from eigenveil.operators import MeanRows, Products, RowsOperator, Variances, samples
 
 EDGES = np.append(2.0 ** np.arange(-3, 6), np.inf)
 CLIP = Clip(2.0, -20)
@@ -51,6 +52,33 @@ def test_one_pass_tells_what_three_would(threads):
     assert passes.made == 1
     assert all(map(same, answers(asked), answers(fresh)))
     assert passes.made == 1
+
+
+@pytest.mark.parametrize("form", ["rows", "shifted", "projected", "sparse", "people"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_variances_along_the_same_directions_are_computed_once_and_are_the_same(form, threads, monkeypatch):
+    units = {
+        "rows": samples.rows(ROWS),
+        "shifted": samples.rows(ROWS).shifted(np.ones(4)),
+        "projected": samples.rows(ROWS).projected(U[:, :1] / 2),
+        "sparse": samples.rows(sparse.csr_array(np.nan_to_num(ROWS))),
+        "people": samples.people(ROWS, np.arange(300) // 3),
+    }[form]
+    engine = LocalEngine(threads)
+
+    def asked():
+        first = SampledPopulation(units, Variances(U, slice(2)), engine=engine)
+        rest = SampledPopulation(units, Variances(U.copy(), slice(2, None)), plan=first.plan, engine=engine)
+        return [Asked(one, np.full(one.shape, 0.25), EDGES, (CLIP, Clip(1.0, -24))) for one in (first, rest)]
+
+    want = answers(asked())
+    ahead, calls = asked(), []
+    real = RowsOperator.variances
+    counting = lambda self, *given: calls.append(1) or real(self, *given)  # noqa: E731
+    monkeypatch.setattr(RowsOperator, "variances", counting)
+    read_ahead(*ahead)
+    assert len(calls) == (0 if form == "people" else 1)
+    assert all(map(same, answers(ahead), want))
 
 
 def test_parts_of_what_was_read_are_answered():

@@ -71,7 +71,7 @@ def read_ahead(*asked: Asked) -> None:
     first = real[0][0]
     assert all(population.operator is first.operator and population.plan is first.plan for population, _ in real)
     queries = tuple(population.query(one.centre, one.edges, one.clips) for population, one in real)
-    for (population, one), answer in zip(real, first.reduce(JointQuery(queries)), strict=True):
+    for (population, one), answer in zip(real, first.reduce(JointQuery.of(queries)), strict=True):
         population.keep(one, answer)
 
 

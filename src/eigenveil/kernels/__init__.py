@@ -21,7 +21,7 @@ from eigenveil.kernels.people import (
     MeanVarianceSurveyor,
     People,
 )
-from eigenveil.kernels.vectors import RowVectorSurveyor, VarianceSurveyor
+from eigenveil.kernels.vectors import RowVectorSurveyor, VarianceSurveyor, spread
 
 __all__ = [
     "Clip",
@@ -46,6 +46,7 @@ __all__ = [
     "outer_means",
     "projected_out",
     "row_product",
+    "spread",
     "squared_row_norms",
     "symmetric_part",
     "to_single",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -78,6 +79,17 @@ class Columns:
         return out if dtype is None else out.astype(dtype, copy=False)
 
 
+def as_taken(chunk: Rows | Columns) -> Rows | Columns:
+    """Rows as the loops take them: columns of float32, and all where loops are not compiled, are formed."""
+    formed = isinstance(chunk, Columns) and (chunk.dtype == np.float32 or not loops.compiled())
+    return np.asarray(chunk) if formed else chunk
+
+
 def places(chunk: Rows | Columns) -> tuple[Rows | None, npt.NDArray[np.uintp] | None]:
     """Where the rows of a chunk start, or each of its columns: as loops are told."""
     return (None, chunk.addresses) if isinstance(chunk, Columns) else (loops.contiguous(chunk)[0], None)
+
+
+def placed(chunk: Rows | Columns) -> tuple[object, ...]:
+    """The same, and whether they are float32."""
+    return (*places(chunk), ctypes.c_int(chunk.dtype == np.float32))

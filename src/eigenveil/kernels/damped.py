@@ -6,7 +6,6 @@ follow from P^T x and ||x||^2, so a pass that only counts them need not form x':
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -15,7 +14,7 @@ import numpy as np
 
 from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
 from eigenveil.kernels import loops
-from eigenveil.kernels.columns import Columns, places
+from eigenveil.kernels.columns import Columns, as_taken, placed
 from eigenveil.kernels.fixed_point import to_single
 from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, multiples_of, norm_error, residuals, upper, upper_norm, upper_square
@@ -97,13 +96,11 @@ class DampedNormSurveyor:
     def add(self, chunk: Rows | Columns, skip: BoolArray | None) -> FloatArray:
         """Norms of rows of shape (units, d), infinite where a row is bad or skipped."""
         (d, cols), m = self.along.shape, self.taken.size
+        chunk = as_taken(chunk)
         norms = np.empty(len(chunk))
-        single = chunk.dtype == np.float32
-        if isinstance(chunk, Columns) and (single or not loops.compiled()):
-            chunk = np.asarray(chunk)
         if loops.compiled():
             flags = None if skip is None else skip.astype(np.uint8)
-            head = (*places(chunk), ctypes.c_int(single), norms.size, d, self.shift, flags)
+            head = (*placed(chunk), norms.size, d, self.shift, flags)
             public = (self.along, m, cols, self.taken, self.scale, self.multiples, self.cc, self.error)
             loops.call("rows_damped", *head, *public, norms, self._work)
         else:

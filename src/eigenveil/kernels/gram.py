@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Sequence
 from functools import cached_property
@@ -13,7 +12,7 @@ import numpy as np
 from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
 from eigenveil.kernels import loops
 from eigenveil.kernels.clips import Clip
-from eigenveil.kernels.columns import Columns, places
+from eigenveil.kernels.columns import Columns, placed
 from eigenveil.kernels.fixed_point import inner_radius
 from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, norm_error, upper
@@ -133,9 +132,8 @@ class GramSurveyor:
         """Rows as integers, for every clip, into `y`, and into `squares` ||x||^2, infinite for bad rows."""
         error = norm_error(self._d, 1)
         if loops.compiled():
-            single = ctypes.c_int(rows.dtype == np.float32)
             flags = None if skip is None else skip.astype(np.uint8)
-            head = (*places(rows), single, squares.size, self._d, self._shift, flags, error)
+            head = (*placed(rows), squares.size, self._d, self._shift, flags, error)
             if not len(y):
                 loops.call("rows_rounded", *head, 0, self._inner, self._per_grid, squares, y, self._work)
             for inner, per_grid, whole in zip(self._inner, self._per_grid, y, strict=True):

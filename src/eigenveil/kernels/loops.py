@@ -112,8 +112,8 @@ def squared_row_norms(x: FloatArray) -> FloatArray:
 def with_rest(y: FloatArray, squares: FloatArray) -> FloatArray:
     """y_j^2, and last the squared norm less their sum, not below 0; nan where the squared norm is not finite."""
     with np.errstate(invalid="ignore", over="ignore"):
-        rest = np.maximum(squares - squared_row_norms(y), 0.0)
-        out: FloatArray = np.concatenate([y * y, rest[:, None]], axis=1)
+        rest = squares - squared_row_norms(y)
+        out: FloatArray = np.concatenate([y * y, np.where(rest > 0, rest, 0.0)[:, None]], axis=1)
     out[~np.isfinite(squares)] = np.nan
     return out
 

@@ -1,5 +1,5 @@
 /* Included by loops.c once for each vector width; defines NAME(row_squares), NAME(row_product), NAME(rows_survey),
- * NAME(rows_damped), NAME(rows_rounded), NAME(rows_vectors), NAME(rows_variances), NAME(outer_means), NAME(people_survey).
+ * NAME(rows_damped), NAME(rows_rounded), NAME(rows_vectors), NAME(rows_spread), NAME(outer_means), NAME(people_survey).
  * Bits do not depend on WIDTH, ROWS, GROUP or SLAB: they only decide what is in flight together. */
 #define INLINE static inline __attribute__((always_inline))
 typedef double NAME(vec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
@@ -333,24 +333,21 @@ void NAME(rows_vectors)(const void *X, const double *const *columns, int single,
     }
 }
 
-/* The same for the numbers y_j^2, y = U^T x, and last what they leave of ||x||^2, not below 0: those from `first` on,
- * `size` of them. B = [U, 0] is d x cols with k columns of U. */
-void NAME(rows_variances)(const void *X, const double *const *columns, int single, size_t n, size_t d,
-                          const double *shift, const uint8_t *skip, const double *B, size_t k, size_t cols, size_t first,
-                          size_t size, const double *centre, double error, size_t radii, const double *inner,
-                          const double *per_grid, uint64_t *S, double *norms, double *work)
+/* For every row the numbers y_j^2, y = U^T x, and last what they leave of ||x||^2, not below 0; nan for a bad row. B = [U,
+ * 0] is d x cols with k columns of U; out is n x (k + 1). */
+void NAME(rows_spread)(const void *X, const double *const *columns, int single, size_t n, size_t d, const double *shift,
+                       const double *B, size_t k, size_t cols, double *out, double *work)
 {
-    double *copy = work, *y = copy + GROUP * d, *v = y + GROUP * cols;
+    double *copy = work, *tile = copy + GROUP * d;
     for (size_t i = 0; i < n; i += GROUP) {
         const double *x = NAME(fetch)(X, columns, single, i, n, d, shift, NULL, 0, 0, NULL, 0, copy, NULL);
-        NAME(product)(x, d, B, cols, y);
+        NAME(product)(x, d, B, cols, tile);
         for (size_t r = 0; r < GROUP && i + r < n; r++) {
             if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
-            double s = NAME(square)(x + r * d, d), rest = s - NAME(square)(y + r * cols, k);
-            for (size_t j = 0; j < k; j++) v[j] = y[r * cols + j] * y[r * cols + j];
-            v[k] = rest > 0 ? rest : 0;
-            int bad = !isfinite(s) || (skip && skip[i + r]);
-            norms[i + r] = NAME(add_vector)(v + first, size, centre, bad, error, radii, inner, per_grid, S);
+            double *y = tile + r * cols, *v = out + (i + r) * (k + 1);
+            double s = NAME(square)(x + r * d, d), rest = s - NAME(square)(y, k);
+            for (size_t j = 0; j < k; j++) v[j] = isfinite(s) ? y[j] * y[j] : NAN;
+            v[k] = isfinite(s) ? (rest > 0 ? rest : 0) : NAN;
         }
     }
 }

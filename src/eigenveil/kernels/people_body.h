@@ -158,7 +158,7 @@ INLINE void NAME(unit_mean)(int kind, double *G, size_t d, size_t dp, size_t m, 
 
 /* One pass over units of several rows, offsets[u] to offsets[u + 1] of them: norms of their tensors less the centre, and
  * for each radius the sum S of the clipped and rounded ones. `kind` says which tensor: the mean over good rows of
- * x (W^T x)^T (B = [W, 0], dp x cols with m columns of W); of x x^T; of x; or of the numbers of `rows_variances` (B made
+ * x (W^T x)^T (B = [W, 0], dp x cols with m columns of W); of x x^T; of x; or of the numbers of `rows_spread` (B made
  * of U, m columns), those from `first` on. size: entries of a tensor. stretch: what its squared norm is multiplied by to
  * be an upper bound. For shift, P and Pt see `fetch`; P is dp x pcols here. G: dp numbers for every row of the sum. */
 void NAME(people_survey)(const void *X, int single, const int64_t *offsets, size_t units, size_t d, size_t dp,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import ctypes
 import math
 from collections.abc import Sequence
 from functools import cached_property
@@ -13,7 +12,7 @@ import numpy as np
 
 from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
 from eigenveil.kernels import loops
-from eigenveil.kernels.columns import Columns, places
+from eigenveil.kernels.columns import Columns, as_taken, placed
 from eigenveil.kernels.fixed_point import padded_width, squared_norms
 from eigenveil.kernels.loops import GROUP, LANES
 
@@ -137,9 +136,7 @@ class RowLoop(Loop):
 
         Norms are not below the true norms of the computed tensors, and infinite for rows that are bad or skipped.
         """
-        single = chunk.dtype == np.float32
-        if isinstance(chunk, Columns) and (single or not loops.compiled()):
-            chunk = np.asarray(chunk)
+        chunk = as_taken(chunk)
         norms = np.empty(len(chunk))
         if not loops.compiled():
             x = loops.shifted(np.asarray(chunk), self.shift)
@@ -148,7 +145,7 @@ class RowLoop(Loop):
             flags = None if skip is None else skip.astype(np.uint8)
             along, across = self._projection
             rank = 0 if self.removed is None else self.removed.shape[1]
-            head = (*places(chunk), ctypes.c_int(single), norms.size, self.d, self.shift)
+            head = (*placed(chunk), norms.size, self.d, self.shift)
             projection = (along, rank, _width(along), across, _width(across))
             public = (self.both, self.m, self.both.shape[1], self.multiples, self.cc, self.error)
             radii = (self.inner.size, self.inner, self.per_grid, self.f_scale, self.mp, self._sums, self.f_sums)

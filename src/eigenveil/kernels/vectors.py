@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -13,7 +11,7 @@ from eigenveil._typing import BoolArray, FloatArray, Rows
 from eigenveil.kernels import loops
 from eigenveil.kernels.clipped_sums import ClippedSums
 from eigenveil.kernels.clips import Clip
-from eigenveil.kernels.columns import Columns, places
+from eigenveil.kernels.columns import Columns, as_taken, placed
 from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, norm_error, rounded, upper
 
@@ -21,8 +19,8 @@ _FAST_STEPS = 2.0**50
 """Below so many grid steps numbers are rounded by adding 1.5 2^52."""
 
 
-class VectorSurveyor(ClippedSums, ABC):
-    """A vector v per row, less a centre: norms, and for every clip the sum of the integers nearest to c (v - C)/g.
+class RowVectorSurveyor(ClippedSums):
+    """Rows v less a centre: norms, and for every clip the sum of the integers nearest to c (v - C)/g.
 
     Formal guarantees
     -----------------
@@ -38,45 +36,34 @@ class VectorSurveyor(ClippedSums, ABC):
 
     def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
         """Take in rows of shape (units, d)."""
-        single = chunk.dtype == np.float32
-        if isinstance(chunk, Columns) and (single or not loops.compiled()):
-            chunk = np.asarray(chunk)
+        chunk = as_taken(chunk)
         n, d = chunk.shape
-        assert d == self._d, "loops go over memory by this number"
+        assert d == self._centre.size, "loops go over memory by this number"
         norms = np.empty(n)
-        error = norm_error(self._centre.size, 1)
+        error = norm_error(d, 1)
         if not loops.compiled():
-            x = loops.shifted(np.asarray(chunk), self._shift)
-            vectors, bad = self._vectors(x)
-            self._add_in_numpy(vectors, bad if skip is None else bad | skip, error, norms)
+            self._add_in_numpy(loops.shifted(np.asarray(chunk), self._shift), skip, error, norms)
             return norms
         flags = None if skip is None else skip.astype(np.uint8)
-        head = (*places(chunk), ctypes.c_int(single), n, d, self._shift, flags)
         radii = (self._inner.size, self._inner, self._per_grid, self._sums)
-        self._call(head, (self._centre, error, *radii, norms))
+        head = (*placed(chunk), n, d, self._shift, flags, self._centre, error)
+        loops.call("rows_vectors", *head, *radii, norms, self._work)
         return norms
 
-    @property
-    @abstractmethod
-    def _d(self) -> int:
-        """Number of columns."""
+    @cached_property
+    def _work(self) -> FloatArray:
+        return np.empty(GROUP * self._centre.size)
 
-    @abstractmethod
-    def _call(self, head: tuple[object, ...], tail: tuple[object, ...]) -> None:
-        """Run the compiled loop."""
-
-    @abstractmethod
-    def _vectors(self, x: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """The vectors of rows, as the compiled loop computes them, and which rows are bad by themselves."""
-
-    def _add_in_numpy(self, vectors: FloatArray, bad: BoolArray, error: float, norms: FloatArray) -> None:
+    def _add_in_numpy(self, vectors: FloatArray, skip: BoolArray | None, error: float, norms: FloatArray) -> None:
         """The numpy twin: the same operations in the same order."""
         with np.errstate(all="ignore"):
             plain = loops.squared_row_norms(vectors)
             away = vectors - self._centre
             s = loops.squared_row_norms(away)
             norms[:] = upper(s, error * s + FLOOR)
-            norms[bad | ~(np.isfinite(plain) & np.isfinite(s) & np.isfinite(norms))] = np.inf
+            norms[~(np.isfinite(plain) & np.isfinite(s) & np.isfinite(norms))] = np.inf
+            if skip is not None:
+                norms[skip] = np.inf
             good = np.isfinite(norms)
             for q, (inner, per_grid) in enumerate(zip(self._inner, self._per_grid, strict=True)):
                 c = np.where(norms <= inner, 1.0, inner / norms)
@@ -85,26 +72,8 @@ class VectorSurveyor(ClippedSums, ABC):
                 self._sums[q] += whole.sum(axis=0)
 
 
-class RowVectorSurveyor(VectorSurveyor):
-    """Rows themselves."""
-
-    @property
-    def _d(self) -> int:
-        return self._centre.size
-
-    @cached_property
-    def _work(self) -> FloatArray:
-        return np.empty(GROUP * self._centre.size)
-
-    def _call(self, head: tuple[object, ...], tail: tuple[object, ...]) -> None:
-        loops.call("rows_vectors", *head, *tail, self._work)
-
-    def _vectors(self, x: FloatArray) -> tuple[FloatArray, BoolArray]:
-        return x, np.zeros(len(x), dtype=bool)
-
-
-class VarianceSurveyor(VectorSurveyor):
-    """y_j^2, y = U^T x, and last what they leave of ||x||^2, not below 0; `entries` says which of these k + 1."""
+class VarianceSurveyor(RowVectorSurveyor):
+    """The same of y_j^2, y = U^T x, and last what they leave of ||x||^2; `entries` says which of these k + 1."""
 
     def __init__(
         self,
@@ -115,27 +84,29 @@ class VarianceSurveyor(VectorSurveyor):
         *,
         shift: FloatArray | None = None,
     ) -> None:
-        super().__init__(centre, clips, shift=shift)
-        self._U, self._k = loops.padded_columns(U), U.shape[1]
-        self._first = range(self._k + 1)[entries].start
+        super().__init__(centre, clips)
+        self._U, self._entries, self._of_rows = U, entries, shift
 
-    @property
-    def _d(self) -> int:
-        return len(self._U)
+    def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
+        """Take in rows of shape (units, d)."""
+        return super().add(np.ascontiguousarray(spread(chunk, self._U, self._of_rows)[:, self._entries]), skip)
 
-    @cached_property
-    def _work(self) -> FloatArray:
-        d, cols = self._U.shape
-        return np.empty(GROUP * (d + cols) + self._k + 1)
 
-    def _call(self, head: tuple[object, ...], tail: tuple[object, ...]) -> None:
-        middle = (self._U, self._k, self._U.shape[1], self._first, self._centre.size)
-        loops.call("rows_variances", *head, *middle, *tail, self._work)
+def spread(chunk: Rows | Columns, U: FloatArray, shift: FloatArray | None) -> FloatArray:
+    """y_j^2, y = U^T x, of every row x, and last what they leave of ||x||^2, not below 0; nan for a bad row.
 
-    def _vectors(self, x: FloatArray) -> tuple[FloatArray, BoolArray]:
-        with np.errstate(all="ignore"):
-            y = loops.row_product(x, self._U)[:, : self._k]
-            s = loops.squared_row_norms(x)
-            rest = s - loops.squared_row_norms(y)
-            whole = np.concatenate([y * y, np.where(rest > 0, rest, 0.0)[:, None]], axis=1)
-        return whole[:, self._first : self._first + self._centre.size], ~np.isfinite(s)
+    Examples
+    --------
+    >>> spread(np.array([[3.0, 4.0]]), np.eye(2)[:, :1], None)
+    array([[ 9., 16.]])
+    """
+    chunk = as_taken(chunk)
+    k = U.shape[1]
+    if not loops.compiled():
+        x = loops.shifted(np.asarray(chunk), shift)
+        return loops.with_rest(loops.row_product(x, U), loops.squared_row_norms(x))
+    wide = loops.padded_columns(U)
+    out = np.empty((len(chunk), k + 1))
+    work = np.empty(GROUP * sum(wide.shape))
+    loops.call("rows_spread", *placed(chunk), *chunk.shape, shift, wide, k, wide.shape[1], out, work)
+    return out

@@ -10,7 +10,15 @@ import numpy as np
 from scipy import sparse
 
 from eigenveil._typing import FloatArray, IntArray
-from eigenveil.kernels import exact_sum, projected_out, row_product, squared_row_norms, to_single, with_rest
+from eigenveil.kernels import (
+    exact_sum,
+    projected_out,
+    row_product,
+    spread,
+    squared_row_norms,
+    to_single,
+    with_rest,
+)
 from eigenveil.operators.operator import also_removed, cut
 from eigenveil.sources import Partition, Source
 from eigenveil.sources.source import Schema, Values
@@ -72,6 +80,9 @@ class FromRows:
         """
         if self.sparse and self.removed is None:
             return with_rest(*self._sparse_products(values, U))
+        if self.removed is None:
+            assert not sparse.issparse(values)
+            return spread(values, U, self.shift)
         out = np.empty((values.shape[0], U.shape[1] + 1))
         for where in cut(len(out), 16 * self.d):  # pieces that stay in the cache
             rows = self.dense(values[where])
