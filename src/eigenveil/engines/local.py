@@ -8,6 +8,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import TypeVar
@@ -18,7 +19,7 @@ from eigenveil.engines.plans import Plan
 from eigenveil.engines.query import Chunk, Query, chunks
 from eigenveil.operators import Operator, PeopleOperator, RowsOperator
 from eigenveil.sources import Partition
-from eigenveil.sources.kept import kept
+from eigenveil.sources.kept_in_memory import kept
 
 StateT = TypeVar("StateT")
 ResultT = TypeVar("ResultT")
@@ -77,7 +78,7 @@ class LocalEngine:
                 free.put(state)  # others wait for it, also where this one fails
 
         waiting: deque[Future[None]] = deque()
-        with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(self.threads) as pool:
+        with single_threaded_blas(), ThreadPoolExecutor(self.threads) as pool:
             for number, chunk in enumerate(every):
                 if number < self.threads:  # as many states as chunks can be worked on at the same time
                     free.put(query.zero())
@@ -96,7 +97,13 @@ def _in_order(partitions: Sequence[Partition], plan: Plan) -> Iterator[Chunk]:
         yield from chunks(plan, partition, number)
 
 
+def single_threaded_blas() -> AbstractContextManager[object]:
+    """While this is open BLAS keeps to one thread: ours are as many as there are cores."""
+    limited: AbstractContextManager[object] = _blas().limit(limits=1, user_api="blas")
+    return limited
+
+
 @functools.cache
 def _blas() -> ThreadpoolController:
-    """Where BLAS is told to keep to one thread: ours are as many as there are cores."""
+    """Made once, as it looks through all loaded libraries."""
     return ThreadpoolController()

@@ -12,9 +12,9 @@ from eigenveil import DPPCA
 from eigenveil.cli.progress import CountedSource
 from eigenveil.engines import LocalEngine
 from eigenveil.operators import samples
-from eigenveil.sources import kept as module
+from eigenveil.sources import kept_in_memory as module
 from eigenveil.sources import open_source, scans
-from eigenveil.sources.kept import Keeper, KeptSource, kept, room_in_memory
+from eigenveil.sources.kept_in_memory import Keeper, KeptSource, kept, room_in_memory
 from eigenveil.sources.source import Block
 
 ROWS = np.random.default_rng(0).normal(size=(600, 3))
