@@ -10,7 +10,8 @@ from eigenveil.engines import Engine, LocalEngine
 from eigenveil.errors import BudgetExceededError, InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil
 from eigenveil.operators import as_operator
-from eigenveil.privacy import Budget, Ledger, Relation
+from eigenveil.privacy import Budget, Ledger, Purpose, Relation
+from eigenveil.sources import Layout
 from eigenveil.units import Units
 
 
@@ -92,13 +93,22 @@ def open_units(
             hint="Pass the relation of the ledger, or a ledger of its own.",
         )
     _refuse_overspending(ledger, budget)
+    operator = as_operator(data)
+    source = getattr(operator, "source", None)
+    declare_layout(ledger, Layout() if source is None else source.layout)
     return Units(
-        operator=as_operator(data),
+        operator=operator,
         veil=Veil(ledger, source=None if random_state is None else SeededBytes(random_state)),
         budget=budget,
         engine=LocalEngine() if engine is None else engine,
         stated=(epsilon, delta),
     )
+
+
+def declare_layout(ledger: Ledger, layout: Layout) -> None:
+    """Write in the ledger what the caller has declared of columns: encodings, and what is filled in."""
+    for what, how in layout.declared():
+        ledger.declare(what, note=f"declared by the caller: {how}", purpose=Purpose.COLUMNS)
 
 
 def check_k(k: int, d: int) -> int:
