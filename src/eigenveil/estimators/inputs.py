@@ -83,8 +83,8 @@ def source_to_score(estimator: Any, X: Any, units: Any) -> Source:
 def layout_to_score(estimator: Any, X: Any) -> Layout:
     """How X is read: as the data of `fit` were.
 
-    Columns are found by their names if they were chosen at fit, if the fit was to files or X is files, or if the unit
-    column of `fit` may be among them. Otherwise X must have the columns of the fit and no others.
+    Columns are found by their names if they were chosen at fit, if the fit was to files or X is files, or if the
+    unit column of `fit` may be among them. Otherwise X must have the columns of the fit and no others.
     """
     layout: Layout = estimator.layout_
     if _is_array(X):

@@ -31,6 +31,6 @@ def restored_layout(plain: Any) -> Layout:
         raise DamagedFileError("the model does not say how columns are read.")
     try:
         columns, encode, fill = (plain[name] for name in LAYOUT)
-        return Layout.of(columns, encode, {key: value for key, value in fill} if isinstance(fill, list) else fill)
+        return Layout.of(columns, encode, dict(fill) if isinstance(fill, list) else fill)
     except (InvalidInputError, TypeError, ValueError):
         raise DamagedFileError("the model says in no known way how columns are read.") from None

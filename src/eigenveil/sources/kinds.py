@@ -56,9 +56,9 @@ def is_text(kind: pa.DataType) -> bool:
 
 def frame_type(kind: Any, *, objects: bool) -> ColumnType:
     """What a column of this type of narwhals holds; `objects` says that Python objects can be read one by one."""
+    if kind in (nw.Categorical, nw.Enum):  # whose own text may list values
+        return ColumnType("categories", Kind.TEXT, coded=True)
     name = str(kind)
-    if kind in (nw.Categorical, nw.Enum) or isinstance(kind, nw.Enum):
-        return ColumnType(name, Kind.TEXT, coded=True)
     if kind == nw.Object:
         return ColumnType(name, Kind.TEXT if objects else Kind.OTHER)
     return ColumnType(name, _frame_kind(kind), single=kind == nw.Float32)
@@ -81,7 +81,7 @@ def _frame_kind(kind: Any) -> Kind:
     if kind.is_boolean():
         return Kind.TRUTH
     if kind.is_integer():
-        return Kind.WHOLE
+        return Kind.OTHER if kind in (nw.Int128, nw.UInt128) else Kind.WHOLE  # which Arrow does not have
     if kind.is_numeric():
         return Kind.NUMBER
     if kind == nw.String:

@@ -305,15 +305,14 @@ def _refuse_types(bad: Sequence[str], good: Sequence[str], types: Mapping[str, C
     """Refuse columns that do not hold numbers, and show how to take them all the same."""
     listed = ", ".join(f"{name!r} ({types[name].name})" for name in bad[:_SHOWN])
     ways = {name: _way(types[name]) for name in bad[:_SHOWN] if types[name].kind is not Kind.OTHER}
-    first = (
-        f"Choose columns=[...] among those that hold numbers ({some(good)})" if good else "No column holds numbers"
-    )
-    second = f", or declare how to read the others, by what is public: encode={ways}" if ways else ""
+    hints = [f"Choose columns=[...] among those that hold numbers ({some(good)})."] if good else []
+    if ways:
+        hints.append(f"Or declare, by what is public, how to read others: encode={ways}.")
     if any(types[name].kind is Kind.TEXT for name in ways):
-        second += " (for text that holds dates: 'days since 2000-01-01')"
+        hints.append("For dates in text: 'days since 2000-01-01'.")
     raise InvalidInputError(
         f"expected columns of numbers, got {listed}{', ...' if len(bad) > _SHOWN else ''}.",
-        hint=f"{first}{second}.",
+        hint=" ".join(hints) or "No column holds numbers.",
     )
 
 
