@@ -188,6 +188,34 @@ def test_lines_of_people(line, tmp_path):
             assert len(added) <= len(plain) + 1
 
 
+LAYOUTS = {
+    "text": {"encode": {"a": ["x", "y, z"]}, "fill": 5},
+    "numbers": {"encode": {"a": [1, 2]}, "fill": {"b": 5}},
+    "dates": {"encode": {"a": "days since 2020-01-01"}, "fill": {"*": 0}},
+}
+"""Ways to read the first column; the others hold numbers."""
+
+
+@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("way", LAYOUTS)
+def test_lines_of_encoded_and_filled_columns(way, line, tmp_path):
+    """What a column is compared as goes by the list, not by a vote of the lines."""
+    firsts = [b"x", b'"y, z"', b"1", b"1.0", b"2020-01-02", b"", b"2"]
+    gap = [b"", b"7"]
+    lines = [b",".join([firsts[i % 7], gap[i % 2], row.split(b",")[2]]) for i, row in enumerate(GOOD)]
+
+    def read(lines):
+        path = tmp_path / "encoded.csv"
+        path.write_bytes(b"\n".join([b"a,b,c", *lines, b""]))
+        return rows_of(path, **LAYOUTS[way])
+
+    plain = read(lines)
+    assert len(set(plain)) == len(GOOD)
+    for place in PLACES:
+        added = read([*lines[:place], LINES[line], *lines[place:]])
+        assert added[:place] + added[place + 1 :] == plain
+
+
 @pytest.mark.parametrize("line", ["stray quote first", "too many fields", "not UTF-8", "blank"])
 def test_a_line_of_a_labelled_file(line, tmp_path):
     from eigenveil.sources.labels import open_labelled

@@ -24,7 +24,7 @@ from eigenveil.estimators.uncertainty import UncertaintyMixin
 from eigenveil.privacy import Ledger
 from eigenveil.sources import Layout
 from eigenveil.subspace import TrackedStream
-from eigenveil.subspace.opening import check_k
+from eigenveil.subspace.opening import check_k, declare_layout
 from eigenveil.subspace.release_warnings import show
 
 _COVERS = "the guarantee covers its own input; a scaler or imputer fitted before it is not private"
@@ -260,7 +260,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         check_search(None, seeded=settings.random_state is not None)
         stream = vars(self).get("_stream")
         if stream is not None:
-            self._refuse_another_stream()
+            self._refuse_another_stream(settings)
         X = open_block(self, X, units, settings.layout, first=stream is None or stream.schema is None)
         if stream is None:
             check_k(settings.k, self.n_features_in_)
@@ -269,6 +269,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
             stream = new_stream(settings, self.layout_, people=units is not None)
             self._forget()
             self._fitted_with = parameters_of_fit(self)
+            self._declared = settings.layout
         mean, scale = settings.declared_mean(self.n_features_in_), settings.declared_scale(self.n_features_in_)
         with Reporter(settings.callback).watching(stream.ledger, stream.budget.mu):
             add_to_stream(stream, X, units, layout=self.layout_, mean=mean, scale=scale)
@@ -297,7 +298,8 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         self._stream = stream
         for name in ("_unit_column", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
-        self.layout_ = settings.layout
+        self.layout_ = self._declared = settings.layout
+        declare_layout(stream.ledger, settings.layout)
         if stream.schema is not None:
             note_columns(self, *stream.schema)
         self._take_from_stream(settings)
@@ -369,12 +371,12 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
 
     def _forget(self) -> None:
         """Everything of an earlier fit but the schema of the data at hand."""
-        for name in [*(FITTED - {"feature_names_in_", "layout_"}), "_stream", "_fitted_with"]:
+        for name in [*(FITTED - {"feature_names_in_", "layout_"}), "_stream", "_fitted_with", "_declared"]:
             self.__dict__.pop(name, None)
 
-    def _refuse_another_stream(self) -> None:
+    def _refuse_another_stream(self, settings: Settings) -> None:
         """A stream has its budget from its beginning on; parameters of now would not be those of its ledger."""
-        changed = changed_since(self)
+        changed = [*changed_since(self), *settings.layout.unlike(self._declared)]
         if changed:
             raise InvalidInputError(
                 f"the stream was begun with another {', '.join(changed)}; what it costs is fixed from there on.",

@@ -49,8 +49,8 @@ def open_block(estimator: Any, X: Any, units: Any, layout: Layout, *, first: boo
     """Rows of `partial_fit`, as a stream takes them, after scikit-learn's checks where they apply."""
     if first:
         note_unit_column(estimator, units)
-    if not layout.chooses and (_is_array(X) or _is_frame(X)):
         estimator.layout_ = layout
+    if not layout.chooses and (_is_array(X) or _is_frame(X)):
         return _checked(estimator, X, units, reset=first)
     X = _numeric(X) if _is_array(X) else X
     if first:

@@ -9,7 +9,6 @@ import numpy as np
 
 from eigenveil.estimators.absent import FITTED
 from eigenveil.persistence.strict_json import DamagedFileError
-from eigenveil.sources import Layout
 from eigenveil.subspace import Release
 from eigenveil.subspace.registry import ALGORITHMS
 from eigenveil.subspace.variances import Variances
@@ -91,9 +90,6 @@ def _check_variances(variances: Variances, k: int) -> None:
 def _check_words(found: Mapping[str, Any], d: int) -> None:
     names = found.get("feature_names_in_", [""] * d)
     _need(isinstance(names, list) and len(names) == d and all(type(name) is str for name in names), "names")
-    layout: Layout = found["layout_"]
-    _need(layout.names is None or list(layout.names) == names, "layout_")
-    _need(layout.names is not None or layout.positions is None or len(layout.positions) == d, "layout_")
     _need(isinstance(found.get("_unit_column"), str | None), "_unit_column")
     output = found.get("_sklearn_output_config", {})
     _need(isinstance(output, dict) and all(isinstance(one, str) for one in output.values()), "output")

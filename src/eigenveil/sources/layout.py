@@ -62,6 +62,10 @@ class Layout:
         """The same for other columns."""
         return replace(self, columns=_read_columns(columns))
 
+    def unlike(self, other: Layout) -> list[str]:
+        """Names of the parts in which it is another than `other`."""
+        return [name for name in ("columns", "encode", "fill") if getattr(self, name) != getattr(other, name)]
+
     # -- what it comes to ------------------------------------------------------------------------
 
     def by_names(self, names: Sequence[str], *, unit: str | None) -> Layout:
@@ -237,10 +241,7 @@ def _read_columns(columns: Any) -> tuple[str | int, ...] | None:
             f"expected names or positions of columns, got {type(columns).__name__}.",
             hint="For example columns=['age', 'lab_*']; for arrays columns=[0, 2].",
         )
-    return tuple(
-        int(column) if hasattr(column, "__index__") and not isinstance(column, bool) else column
-        for column in columns
-    )
+    return tuple(map(_key, columns))
 
 
 def _read_encode(encode: Any) -> dict[str, Encoding]:
@@ -254,11 +255,12 @@ def _read_encode(encode: Any) -> dict[str, Encoding]:
 
 def _read_fill(fill: Any) -> Fill:
     if isinstance(fill, Mapping):
-        return {key if isinstance(key, str) else _key(key): _finite(value) for key, value in fill.items()}
+        return {_key(key): _finite(value) for key, value in fill.items()}
     return None if fill is None else _finite(fill)
 
 
 def _key(key: Any) -> str | int:
+    """A position, or a name as text."""
     return int(key) if hasattr(key, "__index__") and not isinstance(key, bool) else str(key)
 
 
