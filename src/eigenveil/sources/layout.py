@@ -37,6 +37,12 @@ class Layout:
     fill : float or mapping, optional
         What stands for a missing number: for all columns, or by column.
 
+    Formal guarantees
+    -----------------
+    What a row becomes is a function of that row, of types of columns and of this layout, to the bit: it does not
+    depend on other rows, on batches, or on how a batch codes its values. No value raises an error. So a neighbour
+    of the data becomes a neighbour of what is read, and nothing is to be paid for it.
+
     Examples
     --------
     >>> layout = Layout.of(columns=["site", "lab_*"], encode={"site": ["north", "south"]}, fill={"lab_*": 0})
