@@ -73,6 +73,34 @@ SOURCES = (
         ("tests/sources/test_csv_files.py",),
     ),
     Mutant(
+        "CSV: how an encoded column is compared goes by a vote of the lines",
+        "src/eigenveil/sources/csv_files.py",
+        "numbers = isinstance(encoding, Categories) and encoding.all_numbers",
+        "numbers = isinstance(encoding, Categories) and scan.schema.field(name).type == pa.float64()",
+        (f"{NASTY}::test_lines_of_encoded_and_filled_columns",),
+    ),
+    Mutant(
+        "a number for all missing values stands for missing labels, too",
+        "src/eigenveil/sources/layout.py",
+        "fill = {column: fill for column in self.columns or () if column not in by_list}",
+        "pass",
+        ("tests/estimators/test_tables.py::test_a_fill_for_all_columns_does_not_fill_labels",),
+    ),
+    Mutant(
+        "a sparse row with an index outside is mended by a fill",
+        "src/eigenveil/sources/sparse.py",
+        "data[outside] = np.inf",
+        "data[outside] = np.nan",
+        ("tests/sources/test_layout.py",),
+    ),
+    Mutant(
+        "an encoding is not declared",
+        "src/eigenveil/subspace/opening.py",
+        "for what, how in layout.declared():",
+        "for what, how in ():",
+        ("tests/estimators/test_tables.py",),
+    ),
+    Mutant(
         "lists of rows take the type of one row",
         "src/eigenveil/sources/arrays.py",
         "return array.astype(np.float64)\n    return attempt",
@@ -124,8 +152,8 @@ SOURCES = (
     Mutant(
         "ids: whole numbers lose digits where another file has floats",
         "src/eigenveil/sources/people_on_disk.py",
-        "return exact(sortable(batch.column(self.n_columns)), self._schema.field(_UNIT).type)",
-        "return exact(sortable(batch.column(self.n_columns)))",
+        "return exact(sortable(batch.columns[-1]), self._schema.field(_UNIT).type)",
+        "return exact(sortable(batch.columns[-1]))",
         ("tests/sources/test_identities.py",),
     ),
     Mutant(

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from eigenveil.errors import InvalidInputError
+from eigenveil.sources import Layout
 from eigenveil.sources.labels import open_labelled
 
 TABLE = pa.table({"x": [1.0, 2.0, 3.0, 4.0], "id": [7, 5, 7, 5], "site": ["b", "a", None, "elsewhere"]})
@@ -22,9 +23,9 @@ def rows_of(source):
 def test_rows_and_people_get_the_number_of_their_label(tmp_path, ending):
     path = str(tmp_path / f"t.{ending}")
     {"parquet": pq.write_table, "csv": pc.write_csv}[ending](TABLE, path)
-    rows = open_labelled(path, columns=["x"], units=None, labels_in="site", labels=["a", "b"])
+    rows = open_labelled(path, layout=Layout.of(["x"]), units=None, labels_in="site", labels=["a", "b"])
     np.testing.assert_array_equal(rows_of(rows), [[1, 1], [2, 0], [3, np.nan], [4, np.nan]])
-    people = open_labelled(path, columns=["x"], units="id", labels_in="site", labels=["a", "b"])
+    people = open_labelled(path, layout=Layout.of(["x"]), units="id", labels_in="site", labels=["a", "b"])
     np.testing.assert_array_equal(rows_of(people), [[2, 0], [4, np.nan], [1, 1], [3, np.nan]])
     assert [block.offsets.tolist() for block in people.blocks()] == [[0, 2, 4]]
 
@@ -41,14 +42,14 @@ def test_rows_and_people_get_the_number_of_their_label(tmp_path, ending):
 def test_labels_are_compared_as_text(tmp_path, column, labels):
     path = tmp_path / "t.parquet"
     pq.write_table(TABLE.append_column("label", column), path)
-    source = open_labelled(path, columns=["x"], units=None, labels_in="label", labels=labels)
+    source = open_labelled(path, layout=Layout.of(["x"]), units=None, labels_in="label", labels=labels)
     np.testing.assert_array_equal(rows_of(source)[:, 1], [1, 0, 1, np.nan])
 
 
 def test_a_column_may_be_data_and_label(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(TABLE, path)
-    source = open_labelled(path, columns=["id", "x"], units=None, labels_in="id", labels=[5, 7])
+    source = open_labelled(path, layout=Layout.of(["id", "x"]), units=None, labels_in="id", labels=[5, 7])
     np.testing.assert_array_equal(rows_of(source), [[7, 1, 1], [5, 2, 0], [7, 3, 1], [5, 4, 0]])
 
 
@@ -61,4 +62,4 @@ def test_what_is_refused_is_refused_by_schema(tmp_path):
         (TABLE, "site", "need files with named columns"),
     ):
         with pytest.raises(InvalidInputError, match=match):
-            open_labelled(data, columns=["x"], units=None, labels_in=column, labels=["a"])
+            open_labelled(data, layout=Layout.of(["x"]), units=None, labels_in=column, labels=["a"])

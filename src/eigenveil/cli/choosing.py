@@ -47,6 +47,52 @@ def as_columns(wanted: list[str] | None, data: Any) -> list[str] | list[int] | N
     return [int(wish) for wish in wishes]
 
 
+def as_encode(given: list[str] | None) -> dict[str, list[str] | str] | None:
+    """How columns are encoded, as in ``site=north,south`` and ``visit=days since 2020-01-01``.
+
+    Examples
+    --------
+    >>> as_encode(["site=north, south", "visit=days since 2020-01-01"])
+    {'site': ['north', 'south'], 'visit': 'days since 2020-01-01'}
+    """
+    if not given:
+        return None
+    found: dict[str, list[str] | str] = {}
+    for text in given:
+        column, _, how = (part.strip() for part in text.partition("="))
+        if not column or not how or column in found:
+            raise InvalidInputError(
+                f"expected a column, once, and its values or an origin, got --encode {text!r}.",
+                hint="For example --encode site=north,south or --encode 'visit=days since 2020-01-01'.",
+            )
+        labels = [label.strip() for label in how.split(",") if label.strip()]
+        found[column] = how if " since " in how else labels
+    return found
+
+
+def as_fill(given: list[str] | None) -> float | dict[str | int, float] | None:
+    """Numbers for what is missing, for all columns or by column; columns of arrays are numbers.
+
+    Examples
+    --------
+    >>> as_fill(["0"]), as_fill(["bmi=25", "lab_*=0"]), as_fill(["2=1.5"])
+    (0.0, {'bmi': 25.0, 'lab_*': 0.0}, {2: 1.5})
+    """
+    if not given:
+        return None
+    pairs = [[part.strip() for part in text.rpartition("=")[::2]] for text in given]
+    try:
+        found = {int(column) if column.isdecimal() else column: float(number) for column, number in pairs}
+    except ValueError:
+        found = {}
+    if len(found) != len(given) or ("" in found and len(found) > 1):
+        raise InvalidInputError(
+            f"expected a number for all columns, or a number by column, got --fill {' --fill '.join(given)}.",
+            hint="For example --fill 0, or --fill bmi=25 --fill 'lab_*=0'. A name goes before a pattern.",
+        )
+    return found.get("", found)
+
+
 @dataclass(frozen=True)
 class Groups:
     """A column of labels, and the public list of all of them."""

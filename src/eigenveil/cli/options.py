@@ -43,6 +43,24 @@ Columns = Annotated[
         help="Names, or globs such as 'x*', with commas between (for arrays: numbers). All by default.", **_DATA
     ),
 ]
+Encode = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN=...",
+        help="How to read a column that holds no numbers: by a public list of values, as site=north,south, or for "
+        "dates by a public origin, as 'visit=days since 2020-01-01'. May be given for several.",
+        **_DATA,
+    ),
+]
+Fill = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[COLUMN=]NUMBER",
+        help="A public number for missing values: 0 for all columns, or bmi=25 (globs too) for some. By default a "
+        "row with a missing value is left out.",
+        **_DATA,
+    ),
+]
 Header = Annotated[
     bool | None,
     typer.Option(

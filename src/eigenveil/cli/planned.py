@@ -14,6 +14,7 @@ from eigenveil.cli.score_map import WantedMap
 from eigenveil.cli.speaking import put_json
 from eigenveil.estimators.request import FitRequest
 from eigenveil.privacy import Ledger
+from eigenveil.sources import Layout
 
 _SHOWN = 12
 
@@ -53,6 +54,8 @@ def as_plain_plan(plan: Planned, ledger: Ledger | None) -> dict[str, Any]:
     return {
         "columns": None if fit.columns is None else list(fit.columns),
         "n_columns": fit.d,
+        "encode": fit.layout.plain["encode"],
+        "fill": fit.layout.plain["fill"],
         "n_components": fit.k,
         "unit": "row" if units is None else f"all rows with one {units}",
         "epsilon": settings.epsilon,
@@ -75,6 +78,7 @@ def _as_table(plan: dict[str, Any]) -> Table:
     shown = {
         "components": f"{plan['n_components']} of {plan['n_columns']} columns",
         "columns": "without names" if names is None else _some(names),
+        **dict(Layout.of(encode=plan["encode"], fill=plan["fill"]).declared()),
         "one unit": plan["unit"],
         "cost": f"epsilon = {plan['epsilon']:g}, delta = {plan['delta']:g} (mu = {plan['mu']:.4g})",
         "relation": plan["relation"],

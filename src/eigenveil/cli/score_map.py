@@ -51,10 +51,10 @@ def want_map(model: DPPCA, epsilon: float | None, *, bins: int, groups: Groups |
 
 def check_groups(groups: Groups, data: Any, operator: RowsOperator | PeopleOperator, units: str | None) -> None:
     """Find out from the schema, before anything is spent, whether there is such a column of labels."""
-    names = operator.source.columns
-    if names is None:
+    source = operator.source
+    if source.columns is None:
         raise InvalidInputError("groups are a column by name, and the columns of arrays have no names.")
-    open_labelled(data, columns=list(names), units=units, labels_in=groups.column, labels=groups.labels)
+    open_labelled(data, layout=source.layout, units=units, labels_in=groups.column, labels=groups.labels)
 
 
 def rows_to_map(wanted: WantedMap, data: Any, operator: Any, units: str | None) -> dict[str, Any]:

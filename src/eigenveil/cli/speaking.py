@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import json
 import os
+import re
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -75,11 +78,24 @@ def at_work(command: Callable[..., None]) -> Callable[..., None]:
 _IN_OPTIONS = {"columns=[...]": "--columns", "units=[...]": "--units", "relation='replace'": "--relation replace"}
 """Hints are written for Python; these are the same on the command line."""
 
+_ENCODE = re.compile(r"encode=(\{'[^}]*\})")
+"""A hint that shows what to encode, and how."""
+
+
+def _encode_options(match: re.Match[str]) -> str:
+    """The same as options."""
+    try:
+        shown = ast.literal_eval(match[1])
+        ways = {name: how if isinstance(how, str) else ",".join(how) for name, how in shown.items()}
+    except (ValueError, SyntaxError, TypeError):  # a name with a brace in it
+        return match[0]
+    return " ".join(f"--encode {shlex.quote(f'{name}={how}')}" for name, how in ways.items())
+
 
 def _end(text: str, code: int) -> NoReturn:
     for python, option in _IN_OPTIONS.items():
         text = text.replace(python, option)
-    say(text, style="red")
+    say(_ENCODE.sub(_encode_options, text), style="red")
     raise typer.Exit(code)
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from eigenveil.estimators.settings import as_fitted
 from eigenveil.persistence.score_maps import plain_map
+from eigenveil.sources import Layout
 
 _ATTRIBUTES = (
     "explained_variance_",
@@ -40,6 +41,7 @@ def as_plain(model: Any, scores: Any = None) -> dict[str, Any]:
         "n_components": model.n_components_,
         "n_features": model.n_features_in_,
         "feature_names": None if names is None else [str(name) for name in names],
+        **model.layout_.plain,
         "components": model.components_.tolist(),
         "mean": model.mean_.tolist(),
         "scale": None if model.scale_ is None else np.asarray(model.scale_).tolist(),
@@ -110,6 +112,7 @@ def _lines(plain: dict[str, Any]) -> list[str]:
     so_far, total = (_said(plain[name]["epsilon"]) for name in ("spent", "budget"))
     return [
         f"{plain['n_components']} components of {plain['n_features']} columns{units}, by {plain['algorithm']}",
+        *(f"{what}: {how}" for what, how in Layout.of(encode=plain["encode"], fill=plain["fill"]).declared()),
         f"{verdict}; the fit cost epsilon = {plain['epsilon']:g}, delta = {plain['delta']:g}, {plain['relation']}",
         f"ledger: {plain['spent']['entries']} entries, {so_far} of {total} spent, at that delta",
     ]

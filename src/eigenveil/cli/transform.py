@@ -26,7 +26,9 @@ def command(
     model: Annotated[Path, typer.Option(help="Folder of a model.")],
     columns: Annotated[
         list[str] | None,
-        typer.Option(help="For arrays, whose columns have no names: those of the fit, by number."),
+        typer.Option(
+            help="For arrays, whose columns have no names: where those of the fit are, if not where they were."
+        ),
     ] = None,
     header: o.Header = None,
     out: Annotated[Path | None, typer.Option(help="A .parquet or .csv file; CSV to stdout by default.")] = None,
@@ -34,8 +36,9 @@ def command(
 ) -> None:
     """Scores of rows: their coordinates along the components, one line per row.
 
-    Columns are found by the names they had in the fit; others are left out. A row with a missing value has empty
-    scores, and so has a line of a CSV file with too many or too few entries.
+    Columns are found by the names they had in the fit, and read as they were there (--encode, --fill); others are
+    left out. A row with a missing value has empty scores, and so has a line of a CSV file with too many or too few
+    entries.
 
     Scores are functions of single rows, so they are not private. Keep them where the data are; publish the model.
     """

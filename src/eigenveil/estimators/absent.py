@@ -23,7 +23,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
 """Why each may be missing after fit."""
 
 FITTED = frozenset(
-    {*REASONS, "components_", "mean_", "scale_", "ledger_", "n_components_", "release_", "warnings_"}
+    {*REASONS, "components_", "layout_", "mean_", "scale_", "ledger_", "n_components_", "release_", "warnings_"}
 )
 """Everything that is there only after fit, if at all."""
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import html
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from sklearn.utils.metaestimators import available_if
 
 from eigenveil.engines import Engine
-from eigenveil.errors import InvalidInputError, PrivacyWarning
+from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.absent import FITTED
 from eigenveil.estimators.inputs import note_columns, open_block
 from eigenveil.estimators.model import ReleasedModel
@@ -20,11 +19,12 @@ from eigenveil.estimators.released import attributes
 from eigenveil.estimators.repeated_fits import Family, check_search, warn_of_relatives
 from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.settings import Settings, as_fitted, changed_since, parameters_of_fit, read_settings
-from eigenveil.estimators.streaming import add_to_stream, new_stream
+from eigenveil.estimators.streaming import add_to_stream, new_stream, warn_of_a_fresh_start
 from eigenveil.estimators.uncertainty import UncertaintyMixin
 from eigenveil.privacy import Ledger
+from eigenveil.sources import Layout
 from eigenveil.subspace import TrackedStream
-from eigenveil.subspace.opening import check_k
+from eigenveil.subspace.opening import check_k, declare_layout
 from eigenveil.subspace.release_warnings import show
 
 _COVERS = "the guarantee covers its own input; a scaler or imputer fitted before it is not private"
@@ -44,6 +44,16 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     ----------
     n_components : int
         How many directions. A share of variance cannot be asked for: how many that takes is itself private.
+    columns : list of str or int, optional
+        Which columns to take, in this order: names or globs such as "lab_*", or positions in arrays. All but the
+        unit column by default. They are found by name again in what `transform` gets.
+    encode : mapping, optional
+        How columns that hold no numbers are read, by name or glob. A public list of values, as in ``{"site":
+        ["north", "south"]}``: one column of 0 and 1 for each, all 0 for any other value. Text such as "days since
+        2020-01-01": dates as numbers. Declared in the ledger.
+    fill : float or mapping, optional
+        A public number for missing values, as ``0`` or ``{"bmi": 25, "lab_*": 0}``. By default a row with a
+        missing value is left out. Declared in the ledger.
     epsilon, delta : float
         What one fit may cost. A second fit is a new spend.
     algorithm : {"tracked", "k-dp-pca", "k-dp-ojas", "dp-gauss-1", "dp-gauss-2", "dp-power"}
@@ -90,7 +100,9 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     n_samples_seen_ : int
         Arrivals in a stream; public there.
     n_components_, n_features_in_, feature_names_in_
-        As in scikit-learn; schema is public.
+        As in scikit-learn; schema is public. Columns are counted and named as they are once values are encoded.
+    layout_ : Layout
+        Which columns of the data were read (`columns`), and how (`encode`, `fill`): as declared.
     ledger_ : Ledger
         What was spent, on what, under which relation.
     release_ : Release
@@ -132,10 +144,15 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     True
     """
 
+    layout_: Layout
+
     def __init__(
         self,
         n_components: int = 2,
         *,
+        columns: Any = None,
+        encode: Mapping[str, Any] | None = None,
+        fill: Any = None,
         epsilon: float = 1.0,
         delta: float = 1e-6,
         algorithm: str = "tracked",
@@ -151,6 +168,9 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         callback: Callable[[Progress], object] | None = None,
     ) -> None:
         self.n_components = n_components
+        self.columns = columns
+        self.encode = encode
+        self.fill = fill
         self.epsilon = epsilon
         self.delta = delta
         self.algorithm = algorithm
@@ -168,7 +188,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     # -- fitting ---------------------------------------------------------------------------------
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any = None, *, units: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Any, y: Any = None, *, units: Any = None, columns: Any = None) -> Self:  # noqa: ARG002
         """Find the directions.
 
         Parameters
@@ -179,13 +199,15 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
             For pipelines.
         units : str or array-like of ids, optional
             Whose row each row is: a column's name, or one id per row. All rows of a person are then one unit.
+        columns : list of str or int, optional
+            Which columns to take, in place of those of the estimator.
 
         Returns
         -------
         DPPCA
             Itself.
         """
-        return self.run_request(FitRequest.of(self, X, units))
+        return self.run_request(FitRequest.of(self, X, units, columns=columns))
 
     def run_request(self, request: FitRequest) -> Self:
         """Fit as a request says that was made of this estimator: what `fit` does, and the command line.
@@ -238,18 +260,19 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         check_search(None, seeded=settings.random_state is not None)
         stream = vars(self).get("_stream")
         if stream is not None:
-            self._refuse_another_stream()
-        X = open_block(self, X, units, first=stream is None or stream.schema is None)
+            self._refuse_another_stream(settings)
+        X = open_block(self, X, units, settings.layout, first=stream is None or stream.schema is None)
         if stream is None:
             check_k(settings.k, self.n_features_in_)
             self._count_in_family(settings)
-            _warn_of_a_fresh_start(again="components_" in vars(self))
-            stream = new_stream(settings, people=units is not None)
+            warn_of_a_fresh_start(again="components_" in vars(self))
+            stream = new_stream(settings, self.layout_, people=units is not None)
             self._forget()
             self._fitted_with = parameters_of_fit(self)
+            self._declared = settings.layout
         mean, scale = settings.declared_mean(self.n_features_in_), settings.declared_scale(self.n_features_in_)
         with Reporter(settings.callback).watching(stream.ledger, stream.budget.mu):
-            add_to_stream(stream, X, units, mean=mean, scale=scale)
+            add_to_stream(stream, X, units, layout=self.layout_, mean=mean, scale=scale)
         self._stream = stream
         self._take_from_stream(settings)
         return self
@@ -275,6 +298,8 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         self._stream = stream
         for name in ("_unit_column", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
+        self.layout_ = self._declared = settings.layout
+        declare_layout(stream.ledger, settings.layout)
         if stream.schema is not None:
             note_columns(self, *stream.schema)
         self._take_from_stream(settings)
@@ -346,12 +371,12 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
 
     def _forget(self) -> None:
         """Everything of an earlier fit but the schema of the data at hand."""
-        for name in [*(FITTED - {"feature_names_in_"}), "_stream", "_fitted_with"]:
+        for name in [*(FITTED - {"feature_names_in_", "layout_"}), "_stream", "_fitted_with", "_declared"]:
             self.__dict__.pop(name, None)
 
-    def _refuse_another_stream(self) -> None:
+    def _refuse_another_stream(self, settings: Settings) -> None:
         """A stream has its budget from its beginning on; parameters of now would not be those of its ledger."""
-        changed = changed_since(self)
+        changed = [*changed_since(self), *settings.layout.unlike(self._declared)]
         if changed:
             raise InvalidInputError(
                 f"the stream was begun with another {', '.join(changed)}; what it costs is fixed from there on.",
@@ -365,13 +390,3 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         d = self.n_features_in_
         mean, scale = settings.declared_mean(d), settings.declared_scale(d)
         self.__dict__.update(attributes(self._stream.release(), mean=mean, scale=scale, n_hat=None))
-
-
-def _warn_of_a_fresh_start(*, again: bool) -> None:
-    if again:
-        warnings.warn(
-            "partial_fit starts a stream from nothing: what fit found is forgotten, and for people in both the "
-            "costs add up.",
-            PrivacyWarning,
-            stacklevel=3,
-        )

@@ -12,24 +12,31 @@ from sklearn.utils.validation import validate_data
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.operators import Operator, PeopleOperator, RowsOperator, is_operator
-from eigenveil.sources import Source, memory, open_source
+from eigenveil.sources import Layout, Source, memory, open_with
 from eigenveil.sources.arrays import from_lists, numbers_of
+from eigenveil.sources.files import has_paths
 from eigenveil.sources.guard import attempt
 
 _CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False, "ensure_min_samples": 0}
 """Bad rows are left out in silence, and no rows are no error: that there is one more is what is protected."""
 
 
-def open_operator(estimator: Any, X: Any, units: Any) -> Operator:
+def open_operator(estimator: Any, X: Any, units: Any, layout: Layout) -> Operator:
     """The units of `fit`; names and number of columns are noted on the estimator."""
     if is_operator(X):
         if units is not None:
             raise InvalidInputError("units cannot be given with what `eigenveil.samples` made: it has its units.")
+        if layout != Layout():
+            raise InvalidInputError(
+                "columns, encode and fill cannot be given with what `eigenveil.samples` made: it has its columns.",
+                hint="Pass them to eigenveil.samples.rows or eigenveil.samples.people.",
+            )
         source = getattr(X, "source", None)
         note_unit_column(estimator, None)
         note_columns(estimator, X.d, None if source is None else source.columns)
+        estimator.layout_ = layout if source is None else source.layout
         return X
-    source = _opened(estimator, X, units)
+    source = _opened(estimator, X, units, layout)
     return RowsOperator(source) if units is None else PeopleOperator(source)
 
 
@@ -38,39 +45,58 @@ def note_unit_column(estimator: Any, units: Any) -> None:
     estimator.__dict__["_unit_column"] = units if isinstance(units, str) else None
 
 
-def open_block(estimator: Any, X: Any, units: Any, *, first: bool) -> Any:
+def open_block(estimator: Any, X: Any, units: Any, layout: Layout, *, first: bool) -> Any:
     """Rows of `partial_fit`, as a stream takes them, after scikit-learn's checks where they apply."""
     if first:
         note_unit_column(estimator, units)
-    if _is_array(X) or _is_frame(X):
+        estimator.layout_ = layout
+    if not layout.chooses and (_is_array(X) or _is_frame(X)):
         return _checked(estimator, X, units, reset=first)
+    X = _numeric(X) if _is_array(X) else X
     if first:
-        source = open_source(X, units=units)
+        source = open_with(X, layout, units)
         note_columns(estimator, source.n_columns, source.columns)
+        estimator.layout_ = source.layout if layout.chooses else layout
     return X
 
 
 def rows_to_transform(estimator: Any, X: Any) -> Iterator[Any]:
-    """Rows of `transform`, block by block: floats, dense or sparse."""
-    for block in source_to_score(estimator, X, None).blocks():
-        yield block.values if sparse.issparse(block.values) else np.asarray(block.values)
+    """Rows of `transform`, block by block: floats, dense or sparse. Columns are checked before the first."""
+    source = source_to_score(estimator, X, None)
+    values = (block.values for block in source.blocks())
+    return (rows if sparse.issparse(rows) else np.asarray(rows) for rows in values)
 
 
 def source_to_score(estimator: Any, X: Any, units: Any) -> Source:
     """Rows, or people, with the columns that the model knows; the unit column of `fit` may be among them."""
-    names = columns_to_score(estimator, X)
+    layout = layout_to_score(estimator, X)
     same = isinstance(units, str) and units == unit_column(estimator)
-    if _is_array(X) or (_is_frame(X) and (names is None or same)):
-        X = _checked(estimator, X, units, reset=False)
-        return open_source(X, units=units)
-    source = open_source(X, columns=names, units=units)
+    if _is_array(X) and layout.columns is None:
+        return open_with(_checked(estimator, X, units, reset=False), layout, units)
+    if _is_frame(X) and not estimator.layout_.chooses and (layout.columns is None or same):
+        return open_with(_checked(estimator, X, units, reset=False), estimator.layout_, units)
+    source = open_with(_numeric(X) if _is_array(X) else X, layout, units)
     _same_columns(estimator, source)
     return source
 
 
-def columns_to_score(estimator: Any, X: Any) -> list[str] | None:
-    """Names of the columns to take, where X has names and a column of ids may be among them; None for all."""
-    return None if unit_column(estimator) is None or _is_array(X) else list(estimator.feature_names_in_)
+def layout_to_score(estimator: Any, X: Any) -> Layout:
+    """How X is read: as the data of `fit` were.
+
+    Columns are found by their names if they were chosen at fit, if the fit was to files or X is files, or if the
+    unit column of `fit` may be among them. Otherwise X must have the columns of the fit and no others.
+    """
+    layout: Layout = estimator.layout_
+    if _is_array(X):
+        if layout.encode:
+            raise InvalidInputError(
+                "the model encodes columns that it finds by their names, but X is an array, which has none.",
+                hint="Pass a data frame, an Arrow table, or a Parquet or CSV file.",
+            )
+        return layout if layout.names is None else layout.without_names()
+    names = vars(estimator).get("feature_names_in_")
+    by_name = layout.columns is None and names is not None
+    return layout.choosing(names) if by_name and (unit_column(estimator) or has_paths(X)) else layout
 
 
 def unit_column(estimator: Any) -> str | None:
@@ -78,13 +104,15 @@ def unit_column(estimator: Any) -> str | None:
     return getattr(estimator, "_unit_column", None)
 
 
-def _opened(estimator: Any, X: Any, units: Any) -> Source:
+def _opened(estimator: Any, X: Any, units: Any, layout: Layout) -> Source:
     note_unit_column(estimator, units)
-    if _is_array(X) or _is_frame(X):
-        X = _checked(estimator, X, units, reset=True)
-        return open_source(X, units=units)
-    source = open_source(X, units=units)
+    estimator.layout_ = layout
+    if not layout.chooses and (_is_array(X) or _is_frame(X)):
+        return open_with(_checked(estimator, X, units, reset=True), layout, units)
+    source = open_with(_numeric(X) if _is_array(X) else X, layout, units)
     note_columns(estimator, source.n_columns, source.columns)
+    if layout.chooses or has_paths(X):
+        estimator.layout_ = source.layout
     if not source.rereadable:
         raise InvalidInputError(
             f"a {type(X).__name__} can be read only once, and fit goes over the data several times.",

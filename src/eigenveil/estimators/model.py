@@ -55,7 +55,8 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         X : anything that holds rows
-            Whatever `fit` takes; the unit column of `fit` may be among its columns and is left out.
+            Whatever `fit` takes; the unit column of `fit` may be among its columns and is left out. Columns that
+            were chosen at fit, or come from files, are found by their names; others may be there, in any order.
 
         Returns
         -------

@@ -16,6 +16,7 @@ from eigenveil.estimators.settings import Settings, parameters_of_fit, read_sett
 from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.operators import Operator
 from eigenveil.privacy import Budget, Ledger
+from eigenveil.sources import Layout
 from eigenveil.subspace.opening import check_k
 from eigenveil.subspace.release_warnings import large_delta
 
@@ -27,7 +28,9 @@ class FitPlan:
     Parameters
     ----------
     columns : tuple of str, optional
-        Names of the columns, where they have any.
+        Names of the columns, where they have any, as they are once values are encoded.
+    layout : Layout
+        Which columns of the data these are, and how they are read.
     d, k : int
         Numbers of columns and of components.
     budget : Budget
@@ -39,6 +42,7 @@ class FitPlan:
     """
 
     columns: tuple[str, ...] | None
+    layout: Layout
     d: int
     k: int
     budget: Budget
@@ -84,15 +88,19 @@ class FitRequest:
             )
 
     @classmethod
-    def of(cls, estimator: Any, X: Any, units: Any = None, *, settings: Settings | None = None) -> Self:
+    def of(
+        cls, estimator: Any, X: Any, units: Any = None, *, columns: Any = None, settings: Settings | None = None
+    ) -> Self:
         """The request that an estimator's parameters and these data make; columns are noted on the estimator.
 
-        `settings` are those of the estimator, where they were read before the data were opened.
+        `columns` go before those of the estimator. `settings` are those of the estimator, where they were read
+        before the data were opened.
         """
         settings = read_settings(estimator) if settings is None else settings
+        layout = settings.layout if columns is None else settings.layout.choosing(columns)
         check_search(settings.ledger, seeded=settings.random_state is not None)
         parameters = parameters_of_fit(estimator)
-        return cls(settings=settings, operator=open_operator(estimator, X, units), parameters=parameters)
+        return cls(settings=settings, operator=open_operator(estimator, X, units, layout), parameters=parameters)
 
     @cached_property
     def standard(self) -> Standard:
@@ -115,6 +123,7 @@ class FitRequest:
         source = getattr(self.operator, "source", None)
         return FitPlan(
             columns=None if source is None else source.columns,
+            layout=Layout() if source is None else source.layout,
             d=d,
             k=settings.k,
             budget=settings.budget,

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.inputs import columns_to_score, source_to_score, unit_column
+from eigenveil.estimators.inputs import layout_to_score, source_to_score, unit_column
 from eigenveil.estimators.projection import axes_of, whitening_of
 from eigenveil.estimators.rescaling import dense
 from eigenveil.estimators.score_picture import ScoreHistogram
@@ -143,7 +143,7 @@ def _labelled(model: Any, X: Any, units: Any, codes: FloatArray) -> Source:
             f"groups of people need rows in memory, got {type(X).__name__}.",
             hint="Load the columns of the model and the ids; or, from files, name the column of the labels.",
         )
-    held = memory.hold(X, columns=columns_to_score(model, X), units=units)
+    held = memory.hold(X, layout=layout_to_score(model, X), units=units)
     if held.n_rows != len(codes):
         raise _unequal()
     rows = np.column_stack([dense(held.between(0, held.n_rows)), codes])
@@ -152,13 +152,13 @@ def _labelled(model: Any, X: Any, units: Any, codes: FloatArray) -> Source:
 
 def _labelled_files(model: Any, X: Any, units: Any, column: str, labels: Sequence[Hashable]) -> Source:
     """The same from files, whose labels are a column of theirs."""
-    names = vars(model).get("feature_names_in_")
-    if names is None:
+    layout = layout_to_score(model, X)
+    if layout.names is None:
         raise InvalidInputError(
             "the model was fitted to an array, whose columns have no names, so they cannot be found in files.",
             hint="Pass the labels themselves, one per row.",
         )
-    return open_labelled(X, columns=list(names), units=units, labels_in=column, labels=labels)
+    return open_labelled(X, layout=layout, units=units, labels_in=column, labels=labels)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -14,6 +14,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.progress import Progress
 from eigenveil.estimators.rescaling import check_bounds, check_mean, check_scale
 from eigenveil.privacy import Budget, Ledger, Relation
+from eigenveil.sources import Layout
 from eigenveil.subspace import TrackedStream
 from eigenveil.subspace.algorithm import Algorithm, Options
 from eigenveil.subspace.registry import check_options, find_algorithm, listed, with_variances
@@ -33,6 +34,7 @@ class Settings:
     """
 
     k: int
+    layout: Layout
     epsilon: float
     delta: float
     algorithm: Algorithm[Any]
@@ -91,6 +93,7 @@ def read_settings(estimator: Any, *, stream: bool = False) -> Settings:
     Budget.from_epsilon_delta(estimator.epsilon, estimator.delta)
     settings = Settings(
         k=_number_of_components(estimator.n_components),
+        layout=Layout.of(estimator.columns, estimator.encode, estimator.fill),
         epsilon=float(estimator.epsilon),
         delta=float(estimator.delta),
         algorithm=algorithm,

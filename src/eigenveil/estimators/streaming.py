@@ -6,17 +6,20 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from scipy import sparse
 
 from eigenveil._typing import FloatArray
-from eigenveil.errors import InvalidInputError
+from eigenveil.errors import InvalidInputError, PrivacyWarning
 from eigenveil.estimators.rescaling import dense, divided
 from eigenveil.estimators.settings import Settings
 from eigenveil.privacy import Purpose
-from eigenveil.sources import memory, open_source
+from eigenveil.sources import Layout, memory, open_with
 from eigenveil.subspace import TrackedStream
+from eigenveil.subspace.opening import declare_layout
 
 
-def new_stream(settings: Settings, *, people: bool) -> TrackedStream:
+def new_stream(settings: Settings, layout: Layout, *, people: bool) -> TrackedStream:
     """An empty stream; what is declared public is written in its ledger."""
     if settings.buys_mean:
         warnings.warn(
@@ -40,27 +43,48 @@ def new_stream(settings: Settings, *, people: bool) -> TrackedStream:
     ):
         if given:
             stream.ledger.declare(what, note="declared by the caller", purpose=purpose)
+    declare_layout(stream.ledger, layout)
     return stream
 
 
+def warn_of_a_fresh_start(*, again: bool) -> None:
+    """Say that a fit before it is forgotten, where there was one."""
+    if again:
+        warnings.warn(
+            "partial_fit starts a stream from nothing: what fit found is forgotten, and for people in both the "
+            "costs add up.",
+            PrivacyWarning,
+            stacklevel=3,
+        )
+
+
 def add_to_stream(
-    stream: TrackedStream, X: Any, units: Any, *, mean: FloatArray | None, scale: FloatArray | None
+    stream: TrackedStream, X: Any, units: Any, *, layout: Layout, mean: FloatArray | None, scale: FloatArray | None
 ) -> None:
-    """Hand rows to the stream, less a public mean and divided by public scales."""
-    if mean is None and scale is None:
+    """Hand rows to the stream, read as declared, less a public mean and divided by public scales."""
+    if layout == Layout() and mean is None and scale is None:
         stream.add(X, units=units)
         return
     if units is None:
-        for block in open_source(X).blocks():
-            stream.add(_changed(block.values, mean, scale))
+        source = open_with(X, layout)
+        for block in source.blocks():
+            stream.add(_named(_changed(block.values, mean, scale), source.columns))
         return
     if not memory.accepts(X):
         raise InvalidInputError(f"expected a block of rows in memory, got {type(X).__name__}.")
-    rows = memory.hold(X, columns=None, units=units)
-    stream.add(_changed(rows.between(0, rows.n_rows), mean, scale), units=rows.ids(units))
+    rows = memory.hold(X, layout=layout, units=units)
+    changed = _changed(rows.between(0, rows.n_rows), mean, scale)
+    stream.add(_named(changed, rows.columns), units=rows.ids(units))
+
+
+def _named(rows: Any, names: tuple[str, ...] | None) -> Any:
+    """Rows as a table, where their columns have names."""
+    return rows if names is None else pa.table(list(rows.T), names=list(names))
 
 
 def _changed(values: Any, mean: FloatArray | None, scale: FloatArray | None) -> Any:
+    if mean is None and scale is None and sparse.issparse(values):
+        return values
     rows = dense(values)
     with np.errstate(over="ignore", invalid="ignore"):
         rows = rows if mean is None else rows - mean

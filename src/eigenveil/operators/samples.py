@@ -11,8 +11,8 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,17 +23,36 @@ from eigenveil.operators.matrices import MatricesOperator
 from eigenveil.operators.people import PeopleOperator
 from eigenveil.operators.rows import RowsOperator
 from eigenveil.operators.spiked import SpikedOperator
-from eigenveil.sources import Block, open_source
+from eigenveil.sources import Block, Layout, open_source
 
 
-def rows(data: Any, *, columns: Sequence[str | int] | None = None) -> RowsOperator:
-    """One unit per row of anything that holds rows: arrays, frames, files, blocks."""
-    return RowsOperator(open_source(data, columns=columns))
+def rows(
+    data: Any,
+    *,
+    columns: Sequence[str | int] | None = None,
+    encode: Mapping[str, Any] | None = None,
+    fill: float | Mapping[Any, float] | None = None,
+) -> RowsOperator:
+    """One unit per row of anything that holds rows: arrays, frames, files, blocks.
+
+    `columns`, `encode` and `fill` are as in `eigenveil.DPPCA`.
+    """
+    return RowsOperator(open_source(data, columns=columns, encode=encode, fill=fill))
 
 
-def people(data: Any, units: Any, *, columns: Sequence[str | int] | None = None) -> PeopleOperator:
-    """One unit per person; `units` is one id per row, or the name of the column that holds it."""
-    return PeopleOperator(open_source(data, columns=columns, units=units))
+def people(
+    data: Any,
+    units: Any,
+    *,
+    columns: Sequence[str | int] | None = None,
+    encode: Mapping[str, Any] | None = None,
+    fill: float | Mapping[Any, float] | None = None,
+) -> PeopleOperator:
+    """One unit per person; `units` is one id per row, or the name of the column that holds it.
+
+    `columns`, `encode` and `fill` are as in `eigenveil.DPPCA`.
+    """
+    return PeopleOperator(open_source(data, columns=columns, units=units, encode=encode, fill=fill))
 
 
 def matrices(values: npt.ArrayLike) -> MatricesOperator:
@@ -81,6 +100,7 @@ class FactorSource:
 
     factors: tuple[npt.NDArray[np.float64], ...]
     columns: tuple[str, ...] | None = None
+    layout: Layout = field(default_factory=Layout)
     rereadable: bool = True
     fixed_places: bool = True
     sparse: bool = False

@@ -16,10 +16,12 @@ from eigenveil.estimators import DPPCA
 from eigenveil.estimators.settings import as_fitted, parameters_of_fit
 from eigenveil.persistence.checks import KEPT, check_attributes, check_parameters
 from eigenveil.persistence.folders import read_folder, write_folder
+from eigenveil.persistence.layouts import LAYOUT, plain_layout, restored_layout
 from eigenveil.persistence.ledgers import pack_ledger, unpack_ledger
 from eigenveil.persistence.plain import Arrays, Packer, unpack
 from eigenveil.persistence.strict_json import DamagedFileError
 from eigenveil.privacy import Ledger
+from eigenveil.sources import Layout
 from eigenveil.subspace import Release
 from eigenveil.subspace.diagnostics import fits, restored
 from eigenveil.subspace.release_warnings import ReleaseWarning
@@ -120,6 +122,7 @@ def load(path: str | os.PathLike[str]) -> DPPCA:
 
 def _parameters(model: DPPCA, packer: Packer) -> dict[str, Any]:
     given = {**model.get_params(deep=False), **as_fitted(model), **NOT_KEPT}
+    given |= plain_layout(Layout.of(given["columns"], given["encode"], given["fill"]))
     ledger = given.pop("ledger")
     packed = {name: packer.pack(value, at=f"parameters.{name}") for name, value in given.items()}
     if ledger is None:
@@ -135,7 +138,7 @@ def _unpacked_parameters(packed: dict[str, Any], arrays: Arrays, ledger: Ledger)
     if shared is not None:
         given["ledger"] = ledger if shared == {"own": True} else unpack_ledger(shared)
     check_parameters(given, DPPCA().get_params(deep=False))
-    return given
+    return {**given, **restored_layout({name: given.get(name) for name in LAYOUT}).plain}
 
 
 # -- attributes ----------------------------------------------------------------------------------
@@ -147,14 +150,16 @@ def _attributes(model: DPPCA) -> dict[str, Any]:
 
 
 def _pack(value: Any, packer: Packer, name: str) -> Any:
-    plain = [str(one) for one in value] if name == "feature_names_in_" else value
-    return packer.pack(plain, at=name)
+    if name == "feature_names_in_":
+        value = [str(one) for one in value]
+    return packer.pack(plain_layout(value) if name == "layout_" else value, at=name)
 
 
 def _unpacked_attributes(packed: Any, arrays: Arrays, release: Release, ledger: Ledger) -> dict[str, Any]:
     if not isinstance(packed, dict) or not set(packed) <= KEPT:
         raise DamagedFileError("the model has attributes that a DPPCA does not have.")
     found = {name: unpack(value, arrays) for name, value in packed.items()}
+    found["layout_"] = restored_layout(found.get("layout_"))
     check_attributes(found, release)
     if "feature_names_in_" in found:
         found["feature_names_in_"] = np.asarray(found["feature_names_in_"], dtype=object)

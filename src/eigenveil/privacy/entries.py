@@ -19,6 +19,9 @@ class Purpose(StrEnum):
     COUNT = "count"
     """The number of units."""
 
+    COLUMNS = "columns"
+    """How columns of a table are read."""
+
     MEAN = "mean"
     """The mean of the rows."""
 

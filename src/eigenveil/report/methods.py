@@ -68,7 +68,8 @@ def _before(model: Any) -> str:
         if model.mean_.any()
         else "No mean"
     )
+    read = "".join(f"{what.capitalize()}, by public values: {how}. " for what, how in model.layout_.declared())
     if model.scale_ is None:
-        return f"{mean} was taken off the rows."
+        return f"{read}{mean} was taken off the rows."
     scales = "public scales" if Purpose.SCALE in declared else "private scales"
-    return f"{mean} was taken off the rows, and columns were divided by {scales}."
+    return f"{read}{mean} was taken off the rows, and columns were divided by {scales}."

@@ -1,7 +1,8 @@
 """Anything a user has becomes blocks of rows, or of people with all their rows."""
 
 from eigenveil.sources.csv_files import CsvFiles
-from eigenveil.sources.open_source import open_source
+from eigenveil.sources.layout import Layout
+from eigenveil.sources.open_source import open_source, open_with
 from eigenveil.sources.source import Block, Partition, Source
 
-__all__ = ["Block", "CsvFiles", "Partition", "Source", "open_source"]
+__all__ = ["Block", "CsvFiles", "Layout", "Partition", "Source", "open_source", "open_with"]

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources.columns import choose_positions, refuse_named_unit
+from eigenveil.sources.columns import refuse_named_unit
 from eigenveil.sources.guard import attempt, is_missing
+from eigenveil.sources.layout import Layout
 
 _HEAD = 2000
 """Rows by which columns of objects are judged."""
@@ -27,12 +28,12 @@ def accepts(data: Any) -> bool:
     return isinstance(data, np.ndarray)
 
 
-def hold(data: Any, *, columns: Any, units: Any) -> ArrayRows:
+def hold(data: Any, *, layout: Layout, units: Any) -> ArrayRows:
     """The chosen columns of a 2-D array."""
     array = numbers_of(data if isinstance(data, np.ndarray) else from_lists(data))
     check_matrix("array", array.dtype, array.shape)
     refuse_named_unit(units)
-    return ArrayRows(array, choose_positions(array.shape[1], columns))
+    return ArrayRows(array, layout.by_positions(array.shape[1]))
 
 
 def check_matrix(what: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
@@ -61,7 +62,7 @@ class ArrayRows:
     sparse: ClassVar[bool] = False
 
     array: npt.NDArray[Any]
-    chosen: list[int] | None
+    layout: Layout
 
     @property
     def n_rows(self) -> int:
@@ -71,7 +72,7 @@ class ArrayRows:
     @property
     def n_columns(self) -> int:
         """How many numbers a row has."""
-        return int(self.array.shape[1]) if self.chosen is None else len(self.chosen)
+        return int(self.array.shape[1]) if self.layout.columns is None else len(self.layout.columns)
 
     @property
     def columns(self) -> None:
@@ -96,11 +97,13 @@ class ArrayRows:
 
     def _floats(self, part: npt.NDArray[Any]) -> npt.NDArray[Any]:
         dtype = float_type(part.dtype)
-        taken = part if self.chosen is None else part[:, self.chosen]
+        chosen, fills = self.layout.positions, self.layout.fills(self.array.shape[1])
+        taken = part if chosen is None else part[:, chosen]
         with np.errstate(over="ignore", invalid="ignore"):  # a warning would tell of the values
             if isinstance(taken, np.ma.MaskedArray):
                 taken = np.ma.filled(taken.astype(dtype), np.nan)
-            return np.ascontiguousarray(taken, dtype=dtype).view(np.ndarray)
+            plain = np.ascontiguousarray(taken, dtype=dtype).view(np.ndarray)
+            return plain if fills is None else np.where(np.isnan(plain), fills.astype(dtype), plain)
 
 
 def from_lists(rows: Sequence[Any]) -> npt.NDArray[Any]:

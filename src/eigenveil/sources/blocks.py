@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import memory
+from eigenveil.sources.layout import Layout
 from eigenveil.sources.rows import Rows, RowsSource
 from eigenveil.sources.scans import parsed_elsewhere
 from eigenveil.sources.source import Block
@@ -20,7 +21,7 @@ def accepts(data: Any) -> bool:
     return isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping))
 
 
-def open_kind(data: Any, *, columns: Any, units: Any) -> BlocksSource:
+def open_kind(data: Any, *, layout: Layout, units: Any) -> BlocksSource:
     """A source of these blocks."""
     if units is not None:
         raise InvalidInputError(
@@ -31,7 +32,7 @@ def open_kind(data: Any, *, columns: Any, units: Any) -> BlocksSource:
         raise parsed_elsewhere("a reader")
     if isinstance(data, pa.RecordBatchReader):
         data = chain([data.schema.empty_table()], data)
-    return BlocksSource(data, columns)
+    return BlocksSource(data, layout)
 
 
 class BlocksSource:
@@ -41,13 +42,13 @@ class BlocksSource:
     ----------
     data : iterable
         Of 2-D blocks. One that can be walked through only once is read only once.
-    columns : list, optional
-        Which columns to take of each block.
+    layout : Layout
+        Which columns to take of each block, and how to read them.
     """
 
-    def __init__(self, data: Iterable[Any], columns: Any) -> None:
+    def __init__(self, data: Iterable[Any], layout: Layout) -> None:
         self._data = data
-        self._wanted = columns
+        self._wanted = layout
         iterator = iter(data)
         self._once = iterator if iterator is data else None
         self._first = next(iterator, None)
@@ -58,7 +59,7 @@ class BlocksSource:
             )
         rows = self._held(self._first, 0)
         self._n_columns, self._columns, self._kind = rows.n_columns, rows.columns, type(rows)
-        self._sparse = rows.sparse
+        self._layout, self._sparse = rows.layout, rows.sparse
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process; refused where blocks come from an iterator."""
@@ -79,6 +80,11 @@ class BlocksSource:
     def columns(self) -> tuple[str, ...] | None:
         """Names of the columns, where the blocks have them."""
         return self._columns
+
+    @property
+    def layout(self) -> Layout:
+        """As the first block has."""
+        return self._layout
 
     @property
     def rereadable(self) -> bool:
@@ -123,7 +129,7 @@ class BlocksSource:
                 f"expected 2-D blocks of rows, got {type(item).__name__} as block {number}.",
                 hint="A block is an array, a sparse matrix, a data frame or an Arrow table.",
             )
-        return memory.hold(item, columns=self._wanted, units=None)
+        return memory.hold(item, layout=self._wanted, units=None)
 
     def _check(self, rows: Rows, number: int) -> None:
         if rows.n_columns != self._n_columns:

@@ -1,4 +1,4 @@
-"""Which columns are meant: by name, by glob or by position, and whether they hold numbers."""
+"""Which columns are meant: by name, by glob or by position."""
 
 from __future__ import annotations
 
@@ -74,21 +74,6 @@ def refuse_named_unit(units: Any) -> None:
             f"units={units!r} names a column, but the columns of this data have no names.",
             hint="Pass the ids themselves, one per row: units=[...].",
         )
-
-
-def refuse_types(types: Mapping[str, Any], numeric: Sequence[bool]) -> None:
-    """Refuse columns that do not hold numbers, by schema and before any value is read."""
-    bad = [name for name, good in zip(types, numeric, strict=True) if not good]
-    if not bad:
-        return
-    good = [name for name in types if name not in set(bad)]
-    listed = ", ".join(f"{name!r} ({types[name]})" for name in bad[:_SHOWN])
-    raise InvalidInputError(
-        f"expected columns of numbers, got {listed}{', ...' if len(bad) > _SHOWN else ''}.",
-        hint=f"Choose columns=[...] among those that hold numbers ({some(good)}), or encode the others as numbers."
-        if good
-        else "No column holds numbers; encode text, dates and categories as numbers first.",
-    )
 
 
 def _matches(names: Sequence[str], wish: str, unit: str | None) -> list[str]:

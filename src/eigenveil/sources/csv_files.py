@@ -13,7 +13,9 @@ import pyarrow as pa
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.csv_lines import INNER_COMMA, fields, first_line, pieces, well_formed, widths
+from eigenveil.sources.encodings import Categories
 from eigenveil.sources.guard import attempt, guarded
+from eigenveil.sources.layout import Layout
 from eigenveil.sources.scans import READ_ERRORS, ahead, unreadable
 
 _HEAD = 2000
@@ -134,8 +136,20 @@ def scan_csv(paths: list[str], unit: str | None = None, *, header: bool | None =
 
 def as_text(scan: CsvScan, name: str) -> CsvScan:
     """The same scan with one column left as text."""
+    return _with_type(scan, name, pa.string())
+
+
+def read_as_encoded(scan: CsvScan, layout: Layout) -> CsvScan:
+    """The same scan with columns that are encoded as numbers or text, by what is declared and not by values."""
+    for name, encoding in layout.encode.items():
+        numbers = isinstance(encoding, Categories) and encoding.all_numbers
+        scan = _with_type(scan, name, pa.float64() if numbers else pa.string())
+    return scan
+
+
+def _with_type(scan: CsvScan, name: str, kind: pa.DataType) -> CsvScan:
     place = scan.schema.names.index(name)
-    return CsvScan(scan.files, scan.schema.set(place, pa.field(name, pa.string())))
+    return CsvScan(scan.files, scan.schema.set(place, pa.field(name, kind)))
 
 
 # -- schema ----------------------------------------------------------------------------------------

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from eigenveil.kernels import Columns
 from eigenveil.sources import numpy_files
-from eigenveil.sources.arrow import block_type, choose_fields, to_columns
-from eigenveil.sources.csv_files import CsvFiles, scan_csv
+from eigenveil.sources.arrow import on_schema
+from eigenveil.sources.csv_files import CsvFiles, CsvScan, read_as_encoded, scan_csv
+from eigenveil.sources.layout import Layout
 from eigenveil.sources.paths import find, find_files, is_path
 from eigenveil.sources.people_on_disk import PeopleOnDisk
 from eigenveil.sources.scans import Scan, parsed_elsewhere, scan_dataset, scan_feather, scan_parquet
@@ -33,14 +35,14 @@ def has_paths(data: Any) -> bool:
     return is_path(data) or isinstance(data, CsvFiles)
 
 
-def open_kind(data: Any, *, columns: Any, units: Any) -> Source:
+def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     """A source of the rows in these files, in the order of the files."""
     if not has_paths(data):
-        return open_scan(_scan_of_dataset(data), columns=columns, units=units)
+        return open_scan(_scan_of_dataset(data), layout=layout, units=units)
     scan = scan_of(data, units)
     if scan is not None:
-        return open_scan(scan, columns=columns, units=units)
-    return numpy_files.open_numpy(find(data)[1], columns=columns, units=units)
+        return open_scan(scan, layout=layout, units=units)
+    return numpy_files.open_numpy(find(data)[1], layout=layout, units=units)
 
 
 def has_named_columns(data: Any) -> bool:
@@ -57,14 +59,13 @@ def scan_of(data: Any, units: Any) -> Scan | None:
     return _SCANS[layout](paths, unit) if layout in _SCANS else None
 
 
-def open_scan(scan: Scan, *, columns: Any, units: Any) -> Source:
+def open_scan(scan: Scan, *, layout: Layout, units: Any) -> Source:
     """A source of rows or people from files, once the schema has been found fit."""
-    chosen = choose_fields(scan.schema, columns, units)
-    names = tuple(scan.schema.names[position] for position in chosen)
-    dtype = block_type(scan.schema, chosen)
-    if units is None:
-        return FilesSource(scan, names, dtype)
-    return PeopleOnDisk(scan, names, dtype, units)
+    if isinstance(scan, CsvScan):
+        unit = units if isinstance(units, str) else None
+        scan = read_as_encoded(scan, layout.by_names(scan.schema.names, unit=unit))
+    exact, dtype = on_schema(layout, scan.schema, units)
+    return FilesSource(scan, exact, dtype) if units is None else PeopleOnDisk(scan, exact, dtype, units)
 
 
 def _scan_of_dataset(data: Any) -> Scan:
@@ -92,8 +93,13 @@ class FilesSource:
     sparse: ClassVar[bool] = False
 
     scan: Scan
-    columns: tuple[str, ...]
+    layout: Layout
     dtype: np.dtype[Any]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self.layout.names or ()
 
     @property
     def n_columns(self) -> int:
@@ -102,7 +108,7 @@ class FilesSource:
 
     def partitions(self) -> Sequence[FileRows]:
         """Every file is a partition; what travels is its path."""
-        return [FileRows(scan, self.columns, self.dtype) for scan in self.scan.by_file()]
+        return [FileRows(scan, self.layout, self.dtype) for scan in self.scan.by_file()]
 
     def blocks(self) -> Iterator[Block]:
         """The rows of one file after the other."""
@@ -115,14 +121,14 @@ class FileRows:
     """The rows of one file."""
 
     scan: Scan
-    columns: tuple[str, ...]
+    layout: Layout
     dtype: np.dtype[Any]
 
     def blocks(self) -> Iterator[Block]:
         """The rows in their order, a few batches decoded at a time."""
-        height = rows_per_block(len(self.columns) * self.dtype.itemsize)
-        for batch in self.scan.batches(self.columns, height):
-            rows = to_columns(batch, self.dtype)
+        height = rows_per_block(len(self.layout.names or ()) * self.dtype.itemsize)
+        for batch in self.scan.batches([str(name) for name in self.layout.columns or ()], height):
+            rows = Columns(self.layout.read(batch.columns, self.dtype))
             last = (len(rows) - 1) // height * height
             for start in range(0, last, height):
                 yield Block(rows[start : start + height])

@@ -12,8 +12,11 @@ import numpy.typing as npt
 from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.arrow import to_floats
-from eigenveil.sources.columns import choose_names, find_unit, refuse_types
+from eigenveil.sources.columns import find_unit
+from eigenveil.sources.encodings import text_of
 from eigenveil.sources.guard import attempt
+from eigenveil.sources.kinds import frame_type
+from eigenveil.sources.layout import Layout
 
 
 def accepts(data: Any) -> bool:
@@ -30,12 +33,13 @@ def narwhal(data: Any) -> Any:
     return attempt(lambda: nw.from_native(data, pass_through=True), alike, nw.exceptions.DuplicateError)
 
 
-def hold(data: Any, *, columns: Any, units: Any) -> FrameRows:
+def hold(data: Any, *, layout: Layout, units: Any) -> FrameRows:
     """The chosen columns of a frame."""
     frame: nw.DataFrame[Any] = nw.maybe_reset_index(narwhal(data))
-    chosen = choose_series(frame, columns, units)
-    single = all(frame[:, position].dtype == nw.Float32 for position in chosen)
-    return FrameRows(frame, frame[:, chosen], np.dtype(np.float32 if single else np.float64))
+    exact, dtype = on_frame(layout, frame, units)
+    names = names_of(frame)
+    chosen = frame[:, [names.index(str(name)) for name in exact.columns or ()]]
+    return FrameRows(frame, _objects_as_text(chosen, exact), exact, dtype)
 
 
 def names_of(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
@@ -43,14 +47,32 @@ def names_of(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
     return [str(name) for name in frame.collect_schema().names()]
 
 
-def choose_series(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], columns: Any, units: Any) -> list[int]:
-    """Positions of the chosen columns; refuses those that hold no numbers."""
+def on_frame(
+    layout: Layout, frame: nw.DataFrame[Any] | nw.LazyFrame[Any], units: Any
+) -> tuple[Layout, np.dtype[Any]]:
+    """What a layout comes to for this frame, and the type of the floats; refuses types that cannot be taken."""
     names = names_of(frame)
-    types = list(frame.collect_schema().dtypes())
-    chosen = choose_names(names, columns, unit=units if isinstance(units, str) else None)
-    numeric = [types[position].is_numeric() or types[position].is_boolean() for position in chosen]
-    refuse_types({names[position]: types[position] for position in chosen}, numeric)
-    return chosen
+    exact = layout.by_names(names, unit=units if isinstance(units, str) else None)
+    objects = frame.implementation.is_pandas_like()
+    found = dict(zip(names, frame.collect_schema().dtypes(), strict=True))
+    types = {str(name): frame_type(found[str(name)], objects=objects) for name in exact.columns or ()}
+    exact.check(types)
+    return exact, exact.dtype(types)
+
+
+def _objects_as_text(frame: nw.DataFrame[Any], layout: Layout) -> nw.DataFrame[Any]:
+    """The frame with encoded columns of objects, and categories of pandas, as text, each value by itself."""
+    if not layout.encode or not frame.implementation.is_pandas_like():
+        return frame
+    columns = []
+    for name, series in zip(names_of(frame), frame.iter_columns(), strict=True):
+        by_hand = series.dtype in (nw.Object, nw.Categorical, nw.Enum) or series.to_native().dtype == object
+        if name in layout.encode and by_hand:
+            texts = [text_of(one) for one in series.to_native()]
+            columns.append(nw.new_series(series.name, texts, nw.String, backend=frame.implementation))
+        else:
+            columns.append(series)
+    return frame.with_columns(*columns)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -61,6 +83,7 @@ class FrameRows:
 
     frame: nw.DataFrame[Any]
     chosen: nw.DataFrame[Any]
+    layout: Layout
     dtype: np.dtype[Any]
 
     @property
@@ -71,12 +94,12 @@ class FrameRows:
     @property
     def n_columns(self) -> int:
         """How many numbers a row has."""
-        return len(self.chosen.columns)
+        return len(self.columns)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
-        return tuple(names_of(self.chosen))
+        return self.layout.names or ()
 
     @property
     def row_bytes(self) -> float:
@@ -97,4 +120,4 @@ class FrameRows:
 
     def _floats(self, part: nw.DataFrame[Any]) -> npt.NDArray[Any]:
         table = nw.maybe_reset_index(part).to_arrow()
-        return to_floats(table, self.dtype)
+        return to_floats(table, self.layout, self.dtype)

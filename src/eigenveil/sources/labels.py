@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.columns import find_unit
-from eigenveil.sources.csv_files import CsvScan, as_text
+from eigenveil.sources.csv_files import CsvScan, as_text, read_as_encoded
 from eigenveil.sources.files import has_paths, open_scan, scan_of
+from eigenveil.sources.layout import Layout
 from eigenveil.sources.scans import Scan
 from eigenveil.sources.source import Source
 
@@ -19,15 +20,15 @@ _CODE = "\0 label"
 """Name of the column of numbers; no file has it."""
 
 
-def open_labelled(data: Any, *, columns: list[str], units: Any, labels_in: str, labels: Sequence[Any]) -> Source:
+def open_labelled(data: Any, *, layout: Layout, units: Any, labels_in: str, labels: Sequence[Any]) -> Source:
     """A source of the rows, or people, in files, one column wider: a row's label as a number from 0, or nan.
 
     Parameters
     ----------
     data : path, glob, folder or list of these
         Parquet, Feather or CSV.
-    columns : list of str
-        Columns of numbers.
+    layout : Layout
+        Columns to take, and how to read them.
     units : str or array-like of ids, optional
         Whose row each row is.
     labels_in : str
@@ -41,9 +42,10 @@ def open_labelled(data: Any, *, columns: list[str], units: Any, labels_in: str, 
             f"labels by the name of a column need files with named columns, got {type(data).__name__}.",
             hint="Pass the labels themselves, one per row.",
         )
+    exact = layout.by_names(scan.schema.names, unit=units if isinstance(units, str) else None)
     place = find_unit(scan.schema.names, labels_in, what="column of labels")
     if isinstance(scan, CsvScan):  # where whole numbers would come as floats
-        scan = as_text(scan, labels_in)
+        scan = as_text(read_as_encoded(scan, exact), labels_in)
     kind = scan.schema.field(place).type
     binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
     if pa.types.is_nested(kind) or pa.types.is_floating(kind) or binary:
@@ -52,7 +54,7 @@ def open_labelled(data: Any, *, columns: list[str], units: Any, labels_in: str, 
             hint="Write one label per row, as text.",
         )
     coded = LabelledScan(scan, labels_in, tuple(map(str, labels)))
-    return open_scan(coded, columns=[*columns, _CODE], units=units)
+    return open_scan(coded, layout=exact.with_column(_CODE), units=units)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

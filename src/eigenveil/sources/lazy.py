@@ -7,7 +7,8 @@ from typing import Any
 import narwhals as nw
 
 from eigenveil.sources.files import open_scan
-from eigenveil.sources.frames import choose_series, names_of, narwhal
+from eigenveil.sources.frames import narwhal, on_frame
+from eigenveil.sources.layout import Layout
 from eigenveil.sources.scans import scan_parquet
 from eigenveil.sources.source import Source
 from eigenveil.sources.temporary import TemporaryFolder
@@ -18,13 +19,12 @@ def accepts(data: Any) -> bool:
     return isinstance(narwhal(data), nw.LazyFrame)
 
 
-def open_kind(data: Any, *, columns: Any, units: Any) -> Source:
+def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     """A source of the rows that the frame has when it is computed, which happens here."""
     frame: nw.LazyFrame[Any] = narwhal(data)
-    names = names_of(frame)
-    chosen = [names[position] for position in choose_series(frame, columns, units)]
+    exact, _ = on_frame(layout, frame, units)
     unit = [units] if isinstance(units, str) else []
     folder = TemporaryFolder()
     path = folder.path / "computed.parquet"
-    frame.select(chosen + unit).sink_parquet(path)
-    return open_scan(scan_parquet([str(path)], owner=folder), columns=chosen, units=units)
+    frame.select([*map(str, exact.columns or ()), *unit]).sink_parquet(path)
+    return open_scan(scan_parquet([str(path)], owner=folder), layout=exact, units=units)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from eigenveil.sources import arrays, arrow, frames, sparse
+from eigenveil.sources.layout import Layout
 from eigenveil.sources.people import group
 from eigenveil.sources.rows import Kind, Rows, RowsSource
 from eigenveil.sources.source import Source
@@ -17,12 +18,12 @@ def accepts(data: Any) -> bool:
     return any(kind.accepts(data) for kind in KINDS)
 
 
-def hold(data: Any, *, columns: Any, units: Any) -> Rows:
+def hold(data: Any, *, layout: Layout, units: Any) -> Rows:
     """The chosen columns of the data, checked by schema."""
-    return next(kind for kind in KINDS if kind.accepts(data)).hold(data, columns=columns, units=units)
+    return next(kind for kind in KINDS if kind.accepts(data)).hold(data, layout=layout, units=units)
 
 
-def open_kind(data: Any, *, columns: Any, units: Any) -> Source:
+def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     """A source of rows, or of people where ids are given."""
-    rows = hold(data, columns=columns, units=units)
+    rows = hold(data, layout=layout, units=units)
     return RowsSource(rows) if units is None else group(rows, units)

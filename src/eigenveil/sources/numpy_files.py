@@ -20,8 +20,9 @@ from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import memory
 from eigenveil.sources.arrays import check_matrix
-from eigenveil.sources.columns import choose_positions, refuse_named_unit
+from eigenveil.sources.columns import refuse_named_unit
 from eigenveil.sources.guard import attempt
+from eigenveil.sources.layout import Layout
 from eigenveil.sources.people import group
 from eigenveil.sources.rows import Rows, RowsSource
 from eigenveil.sources.source import Source, Values
@@ -33,7 +34,7 @@ _HEADERS: dict[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, np.
 }
 
 
-def open_numpy(paths: list[str], *, columns: Any, units: Any) -> Source:
+def open_numpy(paths: list[str], *, layout: Layout, units: Any) -> Source:
     """A source of the rows of the one array in a file."""
     if len(paths) != 1:
         raise InvalidInputError(
@@ -46,8 +47,7 @@ def open_numpy(paths: list[str], *, columns: Any, units: Any) -> Source:
         raise _unreadable(path)
     check_matrix("sparse array" if thin else "array", dtype, shape)
     refuse_named_unit(units)
-    choose_positions(shape[1], columns)
-    rows = RowsInFile(path, (shape[0], shape[1]), dtype, columns, thin)
+    rows = RowsInFile(path, (shape[0], shape[1]), dtype, layout.by_positions(shape[1]), thin)
     return RowsSource(rows) if units is None else group(rows, units)
 
 
@@ -58,7 +58,7 @@ class RowsInFile:
     path: str
     shape: tuple[int, int]
     dtype: np.dtype[Any]
-    wanted: Any
+    layout: Layout
     sparse: bool
 
     def __getstate__(self) -> dict[str, Any]:
@@ -73,8 +73,7 @@ class RowsInFile:
     @property
     def n_columns(self) -> int:
         """How many numbers a row has."""
-        chosen = choose_positions(self.shape[1], self.wanted)
-        return self.shape[1] if chosen is None else len(chosen)
+        return self.shape[1] if self.layout.columns is None else len(self.layout.columns)
 
     @property
     def columns(self) -> None:
@@ -105,7 +104,7 @@ class RowsInFile:
                 f"{self.path!r} holds another array than when it was opened: its shape or type has changed.",
                 hint="Open it again once it is written.",
             )
-        return memory.hold(array, columns=self.wanted, units=None)
+        return memory.hold(array, layout=self.layout, units=None)
 
 
 def _unreadable(path: str) -> InvalidInputError:

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import blocks, files, lazy, memory
+from eigenveil.sources.layout import Layout
 from eigenveil.sources.source import Source
 
 
@@ -16,7 +17,7 @@ class Opener(Protocol):
         """Whether this is the kind."""
         ...
 
-    def open_kind(self, data: Any, *, columns: Any, units: Any) -> Source:
+    def open_kind(self, data: Any, *, layout: Layout, units: Any) -> Source:
         """A source of the data."""
         ...
 
@@ -25,7 +26,9 @@ OPENERS: tuple[Opener, ...] = (files, memory, lazy, blocks)
 """In the order in which they are tried; `blocks` takes anything that can be walked through, so it is last."""
 
 
-def open_source(data: Any, *, columns: Any = None, units: Any = None) -> Source:
+def open_source(
+    data: Any, *, columns: Any = None, units: Any = None, encode: Any = None, fill: Any = None
+) -> Source:
     """Turn anything a user has into blocks of rows, or of people with all their rows.
 
     Parameters
@@ -39,6 +42,11 @@ def open_source(data: Any, *, columns: Any = None, units: Any = None) -> Source:
         All but the unit column by default.
     units : str or array-like of ids, optional
         Whose row each row is: the name of a column, or one id per row. None: every row is a unit.
+    encode : mapping, optional
+        From columns that hold no numbers to how they are read: a public list of values, which become columns of 0
+        and 1, or text such as "days since 2020-01-01" for dates.
+    fill : float or mapping, optional
+        A public number for values that are missing: one for all columns, or numbers by name, glob or position.
 
     Returns
     -------
@@ -62,9 +70,14 @@ def open_source(data: Any, *, columns: Any = None, units: Any = None) -> Source:
     >>> [(block.values.tolist(), block.offsets.tolist()) for block in source.blocks()]
     [([[2.0, 3.0], [0.0, 1.0], [4.0, 5.0]], [0, 1, 3])]
     """
+    return open_with(data, Layout.of(columns, encode, fill), units)
+
+
+def open_with(data: Any, layout: Layout, units: Any = None) -> Source:
+    """The same, by a layout."""
     for opener in OPENERS:
         if opener.accepts(data):
-            return opener.open_kind(data, columns=columns, units=units)
+            return opener.open_kind(data, layout=layout, units=units)
     raise InvalidInputError(
         f"expected an array, a frame, a table, a path or an iterable of blocks, got {type(data).__name__}.",
         hint="See help(eigenveil.sources.open_source) for what can be opened.",

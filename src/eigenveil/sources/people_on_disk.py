@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources.arrow import to_floats
+from eigenveil.kernels import Columns
+from eigenveil.sources.layout import Layout, floats
 from eigenveil.sources.people import check_length, exact, sortable, starts, to_ids
 from eigenveil.sources.scans import Scan, scan_parquet
 from eigenveil.sources.source import Block, rows_per_block
@@ -34,8 +35,8 @@ class PeopleOnDisk:
     ----------
     scan : Scan
         The files.
-    columns : tuple of str
-        Columns of numbers.
+    layout : Layout
+        Its columns, by exact name, and how to read them.
     dtype : numpy dtype
         float32 or float64.
     units : str or array-like
@@ -53,9 +54,9 @@ class PeopleOnDisk:
     fixed_places: ClassVar[bool] = False
     sparse: ClassVar[bool] = False
 
-    def __init__(self, scan: Scan, columns: tuple[str, ...], dtype: np.dtype[Any], units: Any) -> None:
+    def __init__(self, scan: Scan, layout: Layout, dtype: np.dtype[Any], units: Any) -> None:
         self._scan = scan
-        self._columns = columns
+        self.layout = layout
         self._dtype = dtype
         self._named = units if isinstance(units, str) else None
         self._ids = None if isinstance(units, str) else to_ids(units)
@@ -69,12 +70,12 @@ class PeopleOnDisk:
     @property
     def n_columns(self) -> int:
         """How many numbers a row has."""
-        return len(self._columns)
+        return len(self.columns)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
-        return self._columns
+        return self.layout.names or ()
 
     def partitions(self) -> Sequence[Self]:
         """All people are one partition."""
@@ -87,7 +88,7 @@ class PeopleOnDisk:
         names = [*map(str, range(self.n_columns)), _UNIT]
         for batch in _slices(self._sorted.batches(names, self._height), self._height):
             ids = batch.column(self.n_columns)
-            values = to_floats(batch.select(names[:-1]), self._dtype)
+            values = np.asarray(Columns([floats(column, self._dtype) for column in batch.columns[:-1]]))
             yield from people.add(values, starts(ids, previous=previous))
             previous = ids[-1]
         yield from people.rest()
@@ -113,12 +114,14 @@ class PeopleOnDisk:
     def _numbered(self) -> Iterator[pa.RecordBatch]:
         """The rows that have an id, with it and their position in the files."""
         done = 0
-        names = self._columns if self._named is None else (*self._columns, self._named)
+        chosen = [str(name) for name in self.layout.columns or ()]
+        names = chosen if self._named is None else [*chosen, self._named]
         for batch in _slices(self._scan.batches(names, self._height), self._height):
             ids = self._ids_of(batch, done)
             rows = pa.array(np.arange(done, done + batch.num_rows))
             done += batch.num_rows
-            columns = [*batch.columns[: self.n_columns], ids, rows]
+            numbers = self.layout.read(batch.columns[: len(chosen)], self._dtype)
+            columns = [*map(pa.array, numbers), ids, rows]
             cast = [
                 column.cast(kind, safe=False) for column, kind in zip(columns, self._schema.types, strict=True)
             ]
@@ -128,7 +131,7 @@ class PeopleOnDisk:
 
     def _ids_of(self, batch: pa.RecordBatch, done: int) -> pa.Array:
         if self._ids is None:
-            return exact(sortable(batch.column(self.n_columns)), self._schema.field(_UNIT).type)
+            return exact(sortable(batch.columns[-1]), self._schema.field(_UNIT).type)
         if len(self._ids) < done + batch.num_rows:
             raise InvalidInputError(
                 f"expected one id per row, got {len(self._ids)} ids for more rows than that.",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
 from eigenveil._typing import IntArray
+from eigenveil.sources.layout import Layout
 from eigenveil.sources.source import Block, Values, rows_per_block
 
 
@@ -26,6 +27,11 @@ class Rows(Protocol):
     @property
     def columns(self) -> tuple[str, ...] | None:
         """Names of the columns, where the data has them."""
+        ...
+
+    @property
+    def layout(self) -> Layout:
+        """Which columns of the data these are, and how they were read."""
         ...
 
     @property
@@ -58,7 +64,7 @@ class Kind(Protocol):
         """Whether this is the kind."""
         ...
 
-    def hold(self, data: Any, *, columns: Any, units: Any) -> Rows:
+    def hold(self, data: Any, *, layout: Layout, units: Any) -> Rows:
         """The chosen columns of the data, checked by schema."""
         ...
 
@@ -81,6 +87,11 @@ class RowsSource:
     def columns(self) -> tuple[str, ...] | None:
         """Names of the columns, where the data has them."""
         return self.rows.columns
+
+    @property
+    def layout(self) -> Layout:
+        """As the rows have."""
+        return self.rows.layout
 
     @property
     def sparse(self) -> bool:

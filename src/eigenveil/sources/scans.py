@@ -153,6 +153,8 @@ def shared_schema(paths: list[str], read: Callable[[str], pa.Schema]) -> pa.Sche
         schema = attempt(partial(read, path), unreadable(repr(path)), *READ_ERRORS).remove_metadata()
         schemas.setdefault(schema, path)
     first, *others = schemas
+    if not others:  # unifying refuses a name that comes twice, which is fine if it is not chosen
+        return first
     for schema in others:
         _refuse_other_names(first.names, schema.names, schemas[first], schemas[schema])
     unlike = InvalidInputError(

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from eigenveil._typing import BoolArray, IntArray
 from eigenveil.kernels import Columns
+from eigenveil.sources.layout import Layout
 
 Values: TypeAlias = "npt.NDArray[Any] | sparse.csr_array[Any, Any] | Columns"
 
@@ -92,6 +93,11 @@ class Source(Protocol):
         ...
 
     @property
+    def layout(self) -> Layout:
+        """Which columns of the data these are and how they were read, with exact columns; all of it public."""
+        ...
+
+    @property
     def rereadable(self) -> bool:
         """Whether `blocks` can be called more than once."""
         ...
@@ -128,6 +134,7 @@ class Schema:
 
     n_columns: int
     columns: tuple[str, ...] | None
+    layout: Layout
     rereadable: bool
     fixed_places: bool
     sparse: bool
@@ -135,7 +142,14 @@ class Schema:
     @classmethod
     def of(cls, source: Source) -> Schema:
         """The schema of a source."""
-        return cls(source.n_columns, source.columns, source.rereadable, source.fixed_places, source.sparse)
+        return cls(
+            source.n_columns,
+            source.columns,
+            source.layout,
+            source.rereadable,
+            source.fixed_places,
+            source.sparse,
+        )
 
     def partitions(self) -> Sequence[Partition]:
         """None: there are no data."""

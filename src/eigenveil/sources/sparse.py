@@ -12,8 +12,9 @@ from scipy.sparse import csr_array
 from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.arrays import check_matrix, float_type
-from eigenveil.sources.columns import choose_positions, refuse_named_unit
+from eigenveil.sources.columns import refuse_named_unit
 from eigenveil.sources.guard import attempt
+from eigenveil.sources.layout import Layout
 
 Csr = Any  # csr_array and csr_matrix alike; their stubs differ, their attributes do not
 
@@ -23,18 +24,18 @@ def accepts(data: Any) -> bool:
     return bool(sparse.issparse(data))
 
 
-def hold(data: Any, *, columns: Any, units: Any) -> SparseRows:
+def hold(data: Any, *, layout: Layout, units: Any) -> SparseRows:
     """The chosen columns of a sparse matrix; other formats than CSR are converted once."""
     check_matrix("sparse array", data.dtype, data.shape)
     refuse_named_unit(units)
-    chosen = choose_positions(data.shape[1], columns)
+    exact = layout.by_positions(data.shape[1])
     if data.format in ("csc", "bsr"):  # whose indices name rows, or blocks of them: no single row can be left out
         broken = InvalidInputError(
             f"expected a {data.format} matrix whose indices lie within its shape {data.shape}, got others.",
             hint="Build it anew from rows, columns and values: scipy.sparse.coo_array((values, (rows, columns))).",
         )
         attempt(lambda: data.check_format(full_check=True), broken, ValueError, IndexError)
-    return SparseRows(data if data.format == "csr" else data.astype(float_type(data.dtype)).tocsr(), chosen)
+    return SparseRows(data if data.format == "csr" else data.astype(float_type(data.dtype)).tocsr(), exact)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -42,7 +43,7 @@ class SparseRows:
     """Rows of a CSR matrix; numbers become floats, and indices sorted and unique, block by block."""
 
     matrix: Csr
-    chosen: list[int] | None
+    layout: Layout
 
     @property
     def n_rows(self) -> int:
@@ -52,7 +53,7 @@ class SparseRows:
     @property
     def n_columns(self) -> int:
         """How many columns there are."""
-        return int(self.matrix.shape[1]) if self.chosen is None else len(self.chosen)
+        return int(self.matrix.shape[1]) if self.layout.columns is None else len(self.layout.columns)
 
     @property
     def columns(self) -> None:
@@ -85,18 +86,22 @@ class SparseRows:
         return units
 
     def _floats(self, part: Csr) -> csr_array[Any, Any]:
-        part = _inside(part, 0 if self.chosen is None else self.chosen[0])
-        taken = part if self.chosen is None else part[:, self.chosen]
+        chosen, fills = self.layout.positions, self.layout.fills(self.matrix.shape[1])
+        part = _inside(part, 0 if chosen is None else chosen[0])
+        taken = part if chosen is None else part[:, chosen]
         with np.errstate(over="ignore", invalid="ignore"):  # a warning would tell of the values
             floats: Csr = taken.astype(float_type(taken.dtype), copy=False)
             if not floats.has_canonical_format:
                 floats = floats.copy()  # never sort the caller's own matrix
                 floats.sum_duplicates()
+            if fills is not None:
+                data = np.where(np.isnan(floats.data), fills[floats.indices], floats.data).astype(floats.dtype)
+                floats = csr_array((data, floats.indices, floats.indptr), shape=floats.shape)
         return floats  # type: ignore[no-any-return]
 
 
 def _inside(part: Csr, column: int) -> Csr:
-    """The rows; one with an index that names no column is made bad, by a nan in `column`.
+    """The rows; one with an index that names no column is made bad, by an infinity in `column`, as nan is filled.
 
     scipy takes any index, and loops in C trust them.
     """
@@ -105,5 +110,5 @@ def _inside(part: Csr, column: int) -> Csr:
         return part
     with np.errstate(over="ignore", invalid="ignore"):
         data = part.data.astype(float_type(part.dtype))
-    data[outside] = np.nan
+    data[outside] = np.inf
     return csr_array((data, np.where(outside, column, part.indices), part.indptr), shape=part.shape)

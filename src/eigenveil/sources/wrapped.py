@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from eigenveil.sources.layout import Layout
 from eigenveil.sources.source import Block, Partition, Source
 
 
@@ -24,6 +25,11 @@ class Wrapped:
     def columns(self) -> tuple[str, ...] | None:
         """As the source has."""
         return self.source.columns
+
+    @property
+    def layout(self) -> Layout:
+        """As the source has."""
+        return self.source.layout
 
     @property
     def rereadable(self) -> bool:

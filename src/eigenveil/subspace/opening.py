@@ -10,7 +10,8 @@ from eigenveil.engines import Engine, LocalEngine
 from eigenveil.errors import BudgetExceededError, InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil
 from eigenveil.operators import as_operator
-from eigenveil.privacy import Budget, Ledger, Relation
+from eigenveil.privacy import Budget, Ledger, Purpose, Relation
+from eigenveil.sources import Layout
 from eigenveil.units import Units
 
 
@@ -94,6 +95,8 @@ def open_units(
     _refuse_overspending(ledger, budget)
     engine = LocalEngine() if engine is None else engine
     operator = as_operator(data)
+    source = getattr(operator, "source", None)
+    declare_layout(ledger, Layout() if source is None else source.layout)
     return Units(
         operator=engine.keeping(operator) if isinstance(engine, LocalEngine) else operator,
         veil=Veil(ledger, source=None if random_state is None else SeededBytes(random_state)),
@@ -101,6 +104,12 @@ def open_units(
         engine=engine,
         stated=(epsilon, delta),
     )
+
+
+def declare_layout(ledger: Ledger, layout: Layout) -> None:
+    """Write in the ledger what the caller has declared of columns: encodings, and what is filled in."""
+    for what, how in layout.declared():
+        ledger.declare(what, note=f"declared by the caller: {how}", purpose=Purpose.COLUMNS)
 
 
 def check_k(k: int, d: int) -> int:

@@ -33,7 +33,7 @@ from eigenveil.mechanisms.radius import count_noise
 from eigenveil.privacy import Budget, Ledger, Purpose, Relation, split_mu
 from eigenveil.privacy.ledger import as_account
 from eigenveil.privacy.uncopied import Uncopied
-from eigenveil.sources import Source, memory, open_source
+from eigenveil.sources import Layout, Source, memory, open_source
 from eigenveil.sources.identities import identities
 from eigenveil.sources.rows import RowsSource
 from eigenveil.subspace.counting import COUNT_SHARE
@@ -375,7 +375,7 @@ class TrackedStream(Uncopied):
             return open_source(block, columns=columns), None
         if not memory.accepts(block):
             raise InvalidInputError(f"expected a block of rows in memory, got {type(block).__name__}.")
-        rows = memory.hold(block, columns=columns, units=units)
+        rows = memory.hold(block, layout=Layout.of(columns), units=units)
         kind, ids = identities(rows.ids(units))
         if len(ids) != rows.n_rows:
             raise InvalidInputError(f"expected one id per row, got {len(ids)} ids for {rows.n_rows} rows.")

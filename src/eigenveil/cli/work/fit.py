@@ -7,12 +7,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
 
 import typer
 
 from eigenveil.cli import options as o
-from eigenveil.cli.choosing import as_columns, as_data, as_groups, as_scale
+from eigenveil.cli.choosing import as_columns, as_data, as_encode, as_fill, as_groups, as_scale
 from eigenveil.cli.ledger_file import Account, Asked, open_ledger, planned_ledger
 from eigenveil.cli.planned import Planned, show_plan
 from eigenveil.cli.progress import Watch, counted
@@ -23,7 +22,7 @@ from eigenveil.errors import BudgetExceededError
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.settings import read_settings
-from eigenveil.operators import PeopleOperator, RowsOperator, samples
+from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
 from eigenveil.privacy import Budget, Ledger
 
 
@@ -32,6 +31,8 @@ def run(
     *,
     units: o.Units,
     columns: o.Columns,
+    encode: o.Encode,
+    fill: o.Fill,
     header: o.Header,
     epsilon: o.Epsilon,
     delta: o.Delta,
@@ -54,9 +55,14 @@ def run(
 ) -> None:
     """Do it."""
     watch = Watch()
+    files = as_data(data, header=header)
+    chosen = as_columns(columns, files)
     with usage():
         model = DPPCA(
             components,
+            columns=chosen,
+            encode=as_encode(encode),
+            fill=as_fill(fill),
             epsilon=epsilon,
             delta=delta,
             algorithm=algorithm.value,
@@ -73,9 +79,9 @@ def run(
     if seed is not None:
         warn(f"{NOT_PRIVATE}: with --seed the noise can be repeated, so that no guarantee holds.")
     found = None if account is None else _found(account)
-    files = as_data(data, header=header)
-    operator = _open(files, columns, units)
-    request = FitRequest.of(model, operator, settings=settings)
+    request = FitRequest.of(model, files, units, settings=settings)
+    operator = request.operator
+    assert made_of_rows(operator), "files hold rows"
     if wanted is not None and wanted.groups is not None:
         check_groups(wanted.groups, files, operator, units)
     if plan_only:
@@ -115,12 +121,6 @@ def _found(account: Account) -> Ledger:
     if not account.seeded and not ledger.private:
         warn(f"{NOT_PRIVATE}: {str(account.path)!r} says so ({'; '.join(ledger.reasons)}), so the model will too.")
     return ledger
-
-
-def _open(data: Any, columns: list[str] | None, units: str | None) -> RowsOperator | PeopleOperator:
-    """The rows or people, as far as schema goes; no value is read."""
-    chosen = as_columns(columns, data)
-    return samples.rows(data, columns=chosen) if units is None else samples.people(data, units, columns=chosen)
 
 
 def _try_reading(operator: RowsOperator | PeopleOperator) -> None:

@@ -7,21 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 import typer
-from scipy import sparse
 
 from eigenveil._atomic_files import written_whole
 from eigenveil.cli.choosing import as_columns, as_data, check_target
 from eigenveil.cli.speaking import NOT_PRIVATE, warn
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators import DPPCA
-from eigenveil.estimators.projection import scores_of
 from eigenveil.estimators.score_files import write_scores
 from eigenveil.persistence import load
-from eigenveil.sources import open_source
 from eigenveil.sources.files import has_named_columns
 from eigenveil.sources.paths import FORMATS
 
@@ -63,14 +59,9 @@ def _scores(model: DPPCA, data: Any, columns: list[str] | None) -> Iterator[Any]
             "the model was fitted to an array, whose columns have no names, and these files have names.",
             hint="Fit to files of the same kind.",
         )
-    source = open_source(data, columns=list(names) if names is not None and named else as_columns(columns, data))
-    if source.n_columns != model.n_features_in_:
-        raise InvalidInputError(f"the data have {source.n_columns} columns, the model {model.n_features_in_}.")
-    return (scores_of(model, _plain(block.values)) for block in source.blocks())
-
-
-def _plain(values: Any) -> Any:
-    return values if sparse.issparse(values) else np.asarray(values)
+    if columns is not None:
+        model.layout_ = model.layout_.choosing(as_columns(columns, data))
+    return model.transform_blocks(data)
 
 
 def _write_csv(blocks: Iterator[Any], names: list[str], sink: Any) -> None:
