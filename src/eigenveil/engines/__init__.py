@@ -1,6 +1,7 @@
 """Sums and counts over units, in one pass. Knows nothing of privacy or principal components."""
 
 from eigenveil.engines.columns import ColumnPopulation
+from eigenveil.engines.dask_engine import DaskEngine
 from eigenveil.engines.engine import Engine
 from eigenveil.engines.local import LocalEngine
 from eigenveil.engines.plans import Coins, DisjointPlan, FullPlan, Plan, PoissonPlan, RangePlan, batches
@@ -13,6 +14,7 @@ __all__ = [
     "Asked",
     "Coins",
     "ColumnPopulation",
+    "DaskEngine",
     "DisjointPlan",
     "Engine",
     "ExplicitPopulation",

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.operators import Operator, PeopleOperator, RowsOperator, is_operator
-from eigenveil.sources import Layout, Source, memory, open_with
+from eigenveil.sources import Layout, Source, dask_collections, memory, open_with
 from eigenveil.sources.arrays import from_lists, numbers_of
 from eigenveil.sources.files import has_paths
 from eigenveil.sources.guard import attempt
@@ -197,5 +197,6 @@ def _is_array(X: Any) -> bool:
         return True
     if isinstance(X, list | tuple):
         return memory.accepts(X) or not len(X)
-    known = memory.accepts(X) or isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
-    return hasattr(X, "__array__") and not known
+    if memory.accepts(X) or dask_collections.accepts(X):
+        return False
+    return hasattr(X, "__array__") and not isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)

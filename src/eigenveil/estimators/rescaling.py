@@ -14,7 +14,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.sources import Block, Partition
-from eigenveil.sources.wrapped import SameRows
+from eigenveil.sources.wrapped import SameRows, WrappedPartition
 
 RowsLike = TypeVar("RowsLike", bound=RowsOperator | PeopleOperator)
 
@@ -49,10 +49,9 @@ class RescaledSource(SameRows):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RescaledPartition:
+class RescaledPartition(WrappedPartition):
     """The blocks of another partition with every column divided by its scale; single precision stays."""
 
-    partition: Partition
     scale: FloatArray
 
     def blocks(self) -> Iterator[Block]:

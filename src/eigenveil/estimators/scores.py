@@ -10,12 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from eigenveil._typing import FloatArray
+from eigenveil.engines.choosing import read_engine
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.inputs import layout_to_score, source_to_score, unit_column
 from eigenveil.estimators.projection import axes_of, whitening_of
 from eigenveil.estimators.rescaling import dense
 from eigenveil.estimators.score_picture import ScoreHistogram
-from eigenveil.estimators.settings import read_engine
 from eigenveil.mechanisms.score_histogram import Picture, score_histogram
 from eigenveil.operators import PeopleOperator, RowsOperator, is_operator, made_of_rows
 from eigenveil.privacy import Ledger, Purpose, Relation

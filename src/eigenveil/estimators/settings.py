@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenveil.engines import Engine
+from eigenveil.engines.choosing import read_engine
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.progress import Progress
 from eigenveil.estimators.rescaling import check_bounds, check_mean, check_scale
@@ -174,15 +175,6 @@ def _seed(seed: Any) -> int | None:
         f"random_state must be None or a whole number, got {type(seed).__name__}.",
         hint="Privacy needs random_state=None: noise then comes from the operating system.",
     )
-
-
-def read_engine(engine: Any) -> Engine | None:
-    """The engine that is meant; None is the default one."""
-    if isinstance(engine, str) and engine == "auto":
-        return None
-    if all(callable(getattr(engine, name, None)) for name in ("reduce", "map")):
-        return engine  # type: ignore[no-any-return]  # anything that is an Engine
-    raise InvalidInputError(f"engine must be 'auto' or an engine such as LocalEngine(), got {engine!r}.")
 
 
 def _callback(callback: Any) -> Any:

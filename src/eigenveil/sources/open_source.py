@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources import blocks, files, lazy, memory
+from eigenveil.sources import blocks, dask_collections, files, lazy, memory
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.source import Source
 
@@ -22,7 +22,7 @@ class Opener(Protocol):
         ...
 
 
-OPENERS: tuple[Opener, ...] = (files, memory, lazy, blocks)
+OPENERS: tuple[Opener, ...] = (files, memory, dask_collections, lazy, blocks)
 """In the order in which they are tried; `blocks` takes anything that can be walked through, so it is last."""
 
 

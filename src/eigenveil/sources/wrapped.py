@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.source import Block, Partition, Source
@@ -63,3 +64,38 @@ class SameRows(Wrapped, ABC):
         """The blocks of one partition after the other."""
         for partition in self.partitions():
             yield from partition.blocks()
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class WrappedPartition:
+    """A partition over another, in whose place it is opened where that one's data are."""
+
+    partition: Any
+
+    @property
+    def opened_from(self) -> tuple[Callable[[Any], Partition], Any]:
+        """See `where`."""
+        opener, piece = where(self.partition)
+        return Reopener(replace(self, partition=None), opener), piece
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Reopener:
+    """Opens what another opener opens, and wraps it as before."""
+
+    outer: Any
+    opener: Callable[[Any], Partition] | None
+
+    def __call__(self, piece: Any) -> Partition:
+        """The wrapped partition."""
+        wrapped: Partition = replace(self.outer, partition=piece if self.opener is None else self.opener(piece))
+        return wrapped
+
+
+def where(partition: Partition) -> tuple[Callable[[Any], Partition] | None, Any]:
+    """How to open a partition, and what a cluster computes of it before; None and the partition itself, mostly.
+
+    An engine hands the second to its cluster, and opens what has become of it on the worker that has it.
+    """
+    found: tuple[Callable[[Any], Partition], Any] | None = getattr(partition, "opened_from", None)
+    return (None, partition) if found is None else found

@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict, TypeVar
 
-from eigenveil.engines import Engine, LocalEngine
+from eigenveil.engines import DaskEngine, Engine, LocalEngine
+from eigenveil.engines.choosing import engine_for
 from eigenveil.errors import BudgetExceededError, InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil
 from eigenveil.operators import as_operator
@@ -93,12 +94,12 @@ def open_units(
             hint="Pass the relation of the ledger, or a ledger of its own.",
         )
     _refuse_overspending(ledger, budget)
-    engine = LocalEngine() if engine is None else engine
     operator = as_operator(data)
+    engine = engine_for(operator, engine)
     source = getattr(operator, "source", None)
     declare_layout(ledger, Layout() if source is None else source.layout)
     return Units(
-        operator=engine.keeping(operator) if isinstance(engine, LocalEngine) else operator,
+        operator=engine.keeping(operator) if isinstance(engine, LocalEngine | DaskEngine) else operator,
         veil=Veil(ledger, source=None if random_state is None else SeededBytes(random_state)),
         budget=budget,
         engine=engine,

@@ -1,0 +1,197 @@
+"""Dask: the same integers as on one machine, for any partitioning; nothing is lost or charged twice."""
+
+import os
+import pickle
+import signal
+import threading
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import eigenveil as ev
+from eigenveil import DPPCA
+from eigenveil.engines import DaskEngine, LocalEngine
+from eigenveil.engines.choosing import read_engine
+from eigenveil.errors import InvalidInputError
+from eigenveil.sources import dask_collections, open_source
+
+da = pytest.importorskip("dask.array", reason="dask is not installed (extra eigenveil[dask])")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(6000, 6)) * [9, 5, 2, 1, 1, 1] + 3
+ROWS[17, 2] = np.nan
+FRAME = pd.DataFrame(ROWS, columns=list("abcdef")).assign(who=RNG.integers(0, 2000, 6000))
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two workers in threads of this process."""
+    where = {"processes": False, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, **where) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def fit(data, units=None, **options):
+    return DPPCA(2, random_state=0, **options).fit(data, units=units)
+
+
+def same(one, other):
+    assert np.array_equal(one.components_, other.components_)
+    assert np.array_equal(one.explained_variance_, other.explained_variance_)
+    assert [entry.what for entry in one.ledger_.entries] == [entry.what for entry in other.ledger_.entries]
+
+
+@pytest.mark.parametrize("where", ["threads", "workers"])
+@pytest.mark.parametrize("chunks", [(6000, 6), (1000, 6), (1733, 4), (599, 1)])
+def test_arrays_give_the_same_release_however_they_are_cut(where, chunks, client):
+    engine = DaskEngine() if where == "threads" else client
+    same(fit(da.from_array(ROWS, chunks=chunks), engine=engine), fit(ROWS))
+
+
+@pytest.mark.parametrize("options", [{"center": False}, {"scale": np.arange(1.0, 7.0)}, {"scale": "private"}])
+def test_rows_are_centred_and_scaled_where_they_are(options, client):
+    same(fit(da.from_array(ROWS, chunks=(1000, 6)), engine=client, **options), fit(ROWS, **options))
+
+
+def test_frames_keep_their_names_and_choose_columns(client):
+    plain = FRAME.drop(columns="who")
+    there = fit(dd.from_pandas(plain, npartitions=4), engine=client)
+    same(there, fit(plain))
+    assert list(there.feature_names_in_) == list("abcdef")
+    some = fit(dd.from_pandas(FRAME, npartitions=4), columns=["b", "a"])
+    same(some, fit(FRAME, columns=["b", "a"]))
+
+
+@pytest.mark.parametrize("where", ["threads", "workers"])
+@pytest.mark.parametrize("kind", ["number", "text", "missing"])
+def test_people_are_brought_together_first(where, kind, client):
+    who = FRAME["who"]
+    ids = {"number": who, "text": who.map("p{}".format), "missing": who.astype("Int64").mask(who < 300)}[kind]
+    frame = FRAME.assign(who=ids)
+    engine = DaskEngine() if where == "threads" else client
+    same(fit(dd.from_pandas(frame, npartitions=5), "who", engine=engine), fit(frame, "who"))
+
+
+def test_what_dask_brings_together_is_checked(monkeypatch):
+    class Careless:
+        """Shuffles nothing."""
+
+        def __init__(self, frame):
+            self.frame = frame
+
+        def shuffle(self, **_):
+            return self.frame
+
+    real = dask_collections._marked
+    collection = dd.from_pandas(FRAME, npartitions=3)
+    kept = type(collection).map_partitions
+    marked = lambda self, function, *a, **k: (  # noqa: E731
+        Careless(kept(self, function, *a, **k)) if function is real else kept(self, function, *a, **k)
+    )
+    monkeypatch.setattr(type(collection), "map_partitions", marked)
+    with pytest.raises(InvalidInputError, match="several partitions"):
+        open_source(collection, units="who")
+
+
+def test_files_are_read_by_the_workers(tmp_path, client):
+    for number in range(3):
+        FRAME.iloc[2000 * number : 2000 * (number + 1)].drop(columns="who").to_parquet(
+            tmp_path / f"{number}.parquet"
+        )
+    same(fit(tmp_path, engine=client), fit(tmp_path))
+
+
+def test_a_collection_needs_no_engine_and_can_be_read_by_any():
+    array = da.from_array(ROWS, chunks=(1000, 6))
+    same(fit(array), fit(ROWS))
+    same(fit(array, engine=LocalEngine(1)), fit(ROWS))
+    assert isinstance(ev.samples.rows(array).source, dask_collections.DaskSource)
+
+
+def test_engines_by_name_and_by_client(client):
+    assert read_engine("auto") is None
+    assert read_engine("dask") == DaskEngine()
+    assert read_engine(client) == DaskEngine(client)
+    with pytest.raises(InvalidInputError, match="'dask', a Dask client"):
+        read_engine("sparkle")
+
+
+@pytest.mark.parametrize(
+    ("data", "units", "said"),
+    [
+        (lambda: da.from_array(ROWS, chunks=(1000, 6)), np.arange(6000), "name of a column for units"),
+        (lambda: da.from_array(ROWS, chunks=(1000, 6)), "who", "no names"),
+        (lambda: da.from_array(ROWS[:, 0], chunks=1000), None, "Expected 2D"),
+        (lambda: dd.from_pandas(FRAME, npartitions=2), "whom", "Did you mean 'who'"),
+        (lambda: dd.from_pandas(FRAME.assign(t="x"), npartitions=2), None, "expected columns of numbers, got 't'"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_computed(data, units, said):
+    with pytest.raises(InvalidInputError, match=said):
+        fit(data(), units)
+
+
+def test_an_algorithm_that_looks_at_single_units_is_refused(client):
+    literal = {"mean_estimator": "privmean", "range_finder": "privrange"}
+    with pytest.raises(InvalidInputError, match="one after the other"):
+        fit(
+            da.from_array(ROWS, chunks=(1000, 6)),
+            engine=client,
+            algorithm="k-dp-pca",
+            relation="replace",
+            options=literal,
+        )
+
+
+def test_no_row_comes_back(client):
+    """What the caller gets of a query is far smaller than the data, and holds none of their bytes."""
+    mark = 1.2345678901234567
+    rows = np.full((4000, 6), mark)
+    seen = []
+
+    class Seeing(DaskEngine):
+        def _computed(self, state):
+            answer = super()._computed(state)
+            seen.append(pickle.dumps(answer))
+            return answer
+
+    fit(da.from_array(rows, chunks=(500, 6)), engine=Seeing(client))
+    assert len(seen) > 5
+    assert all(np.float64(mark).tobytes() not in one for one in seen)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_in_the_middle_of_a_fit_loses_nothing(tmp_path):
+    for number in range(8):
+        FRAME.drop(columns="who").to_parquet(tmp_path / f"{number}.parquet")
+    want = fit(tmp_path)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        pids = list(client.run(os.getpid).values())
+        steps = []
+
+        def kill_one(step):
+            steps.append(step)
+            if len(steps) == 3:
+                threading.Timer(0.05, os.kill, (pids[0], signal.SIGKILL)).start()
+
+        there = fit(tmp_path, engine=client, callback=kill_one)
+        assert set(pids) != set(client.run(os.getpid).values()), "a worker has died and another took its place"
+    same(there, want)
+    assert there.ledger_.mu == want.ledger_.mu
