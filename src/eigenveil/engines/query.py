@@ -176,25 +176,25 @@ class SurveyQuery:
 
 @dataclass(frozen=True, eq=False)
 class JointQuery:
-    """Several surveys in one pass: every chunk is read once, and each survey adds it to a state of its own."""
+    """Several queries in one pass: every chunk is read once, and each query adds it to a state of its own."""
 
-    surveys: tuple[SurveyQuery, ...]
+    queries: tuple[Query[Any, Any], ...]
 
-    def zero(self) -> list[SurveyState]:
+    def zero(self) -> list[Any]:
         """Nothing counted, nothing summed."""
-        return [survey.zero() for survey in self.surveys]
+        return [query.zero() for query in self.queries]
 
-    def add(self, state: list[SurveyState], chunk: Chunk) -> list[SurveyState]:
+    def add(self, state: list[Any], chunk: Chunk) -> list[Any]:
         """Add a chunk to all of them."""
-        return [survey.add(own, chunk) for survey, own in zip(self.surveys, state, strict=True)]
+        return [query.add(own, chunk) for query, own in zip(self.queries, state, strict=True)]
 
-    def merge(self, one: list[SurveyState], other: list[SurveyState]) -> list[SurveyState]:
+    def merge(self, one: list[Any], other: list[Any]) -> list[Any]:
         """Integers add up."""
-        return [survey.merge(*both) for survey, *both in zip(self.surveys, one, other, strict=True)]
+        return [query.merge(*both) for query, *both in zip(self.queries, one, other, strict=True)]
 
-    def finish(self, state: list[SurveyState]) -> list[Survey]:
-        """One answer per survey."""
-        return [survey.finish(own) for survey, own in zip(self.surveys, state, strict=True)]
+    def finish(self, state: list[Any]) -> list[Any]:
+        """One answer per query."""
+        return [query.finish(own) for query, own in zip(self.queries, state, strict=True)]
 
 
 def counts_at(norms: FloatArray, edges: FloatArray) -> IntArray:
