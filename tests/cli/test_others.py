@@ -32,7 +32,7 @@ def test_transform_in_a_pipe(folder, model, tmp_path):
     command = [*COMMAND, "transform", str(folder / "people.csv"), "--model", str(out / "model")]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes, env=environment(), cwd=tmp_path) as process:  # noqa: S603
-        assert process.stdout.readline() == '"dppca0","dppca1"\n'
+        assert process.stdout.readline() == '"pc1","pc2"\n'
         process.stdout.close()
         err = process.stderr.read()
     assert "Traceback" not in err

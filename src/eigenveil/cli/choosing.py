@@ -34,9 +34,7 @@ def as_columns(wanted: list[str] | None, data: Any) -> list[str] | list[int] | N
     """
     if not wanted:
         return None
-    wishes = [wish.strip() for several in wanted for wish in several.split(",") if wish.strip()]
-    if not wishes:
-        raise InvalidInputError("expected names of columns, got none.")
+    wishes = as_names(wanted)
     if has_named_columns(data):
         return wishes
     if not all(wish.isdecimal() for wish in wishes):
@@ -45,6 +43,20 @@ def as_columns(wanted: list[str] | None, data: Any) -> list[str] | list[int] | N
             hint="Give positions from 0 on: --columns 0,2 takes the first and third.",
         )
     return [int(wish) for wish in wishes]
+
+
+def as_names(wanted: list[str]) -> list[str]:
+    """Names and globs, with commas between.
+
+    Examples
+    --------
+    >>> as_names(["id, age", "x*"])
+    ['id', 'age', 'x*']
+    """
+    wishes = [wish.strip() for several in wanted for wish in several.split(",") if wish.strip()]
+    if not wishes:
+        raise InvalidInputError("expected names of columns, got none.")
+    return wishes
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ def lost_in_noise(variances: Variances) -> list[ReleaseWarning]:
         f"the variance of component {', '.join(map(str, lost))} cannot be told from noise (below two standard "
         "deviations)."
     )
-    numbers = {"noise": variances.noise, **{f"component {i}": float(variances.explained[i - 1]) for i in lost}}
+    numbers = {"noise": variances.noise, **{f"pc{i}": float(variances.explained[i - 1]) for i in lost}}
     return [ReleaseWarning(code=Code.LOST_IN_NOISE, text=text, numbers=numbers)]
 
 
