@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenveil._typing import FloatArray
+from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.how_many import ComponentsFor, components_for, cumulative_interval
 from eigenveil.estimators.settings import made_by
 from eigenveil.subspace import Release
 from eigenveil.subspace.uncertainty import VarianceErrors, component_angles, variance_errors
+
+USUAL_SHARE = 0.9
+"""The share of variance for which summaries and reports tell the number of components."""
+
+
+def told_angles(model: Any) -> FloatArray | None:
+    """The angles that a fitted model expects its components to be off by; None where it cannot tell."""
+    with contextlib.suppress(AttributeError, InvalidInputError):
+        found: FloatArray = model.component_angles()
+        return found
+    return None
+
+
+def told_components_for(model: Any) -> ComponentsFor | None:
+    """How many components hold the usual share of the variance; None where a fitted model cannot tell."""
+    with contextlib.suppress(AttributeError, InvalidInputError):
+        found: ComponentsFor = model.components_for(USUAL_SHARE)
+        return found
+    return None
 
 
 class UncertaintyMixin:

@@ -73,11 +73,12 @@ def run(
     if seed is not None:
         warn(f"{NOT_PRIVATE}: with --seed the noise can be repeated, so that no guarantee holds.")
     found = None if account is None else _found(account)
-    files = as_data(data, header=header)
-    operator = _open(files, columns, units)
-    request = FitRequest.of(model, operator, settings=settings)
-    if wanted is not None and wanted.groups is not None:
-        check_groups(wanted.groups, files, operator, units)
+    with usage():
+        files = as_data(data, header=header)
+        operator = _open(files, columns, units)
+        request = FitRequest.of(model, operator, settings=settings)
+        if wanted is not None and wanted.groups is not None:
+            check_groups(wanted.groups, files, operator, units)
     if plan_only:
         show_plan(Planned(request=request, asked=asked, wanted=wanted, units=units), found, as_json=as_json)
         return

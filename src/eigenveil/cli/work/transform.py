@@ -12,7 +12,7 @@ import typer
 from scipy import sparse
 
 from eigenveil.cli.choosing import as_columns, as_data, as_names, check_target
-from eigenveil.cli.speaking import NOT_PRIVATE, warn
+from eigenveil.cli.speaking import NOT_PRIVATE, usage, warn
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.projection import scores_of
@@ -39,11 +39,12 @@ def run(
     if kind not in ("csv", "parquet"):
         raise typer.BadParameter("expected a file that ends in .parquet or .csv.", param_hint="--out")
     loaded = load(model)
-    files = as_data(data, header=header)
-    blocks = _scores(loaded, files, columns)
-    kept = None if not keep else open_kept(files, as_names(keep))
     names = [str(name) for name in loaded.get_feature_names_out()]
-    schema = scores_schema(names, kept)
+    with usage():
+        files = as_data(data, header=header)
+        blocks = _scores(loaded, files, columns)
+        kept = None if not keep else open_kept(files, as_names(keep))
+        schema = scores_schema(names, kept)
     if out is not None:
         check_target(out, force=force, folder=False)
     warn(f"{NOT_PRIVATE}: scores are functions of single rows. Keep them where the data are; publish the model.")
