@@ -45,14 +45,14 @@ def lost(rows, people=0.0, noise=10.0, **unknown):
 
 
 def test_what_is_left_out_is_told_where_it_is_clearly_above_its_noise():
-    assert rules.rows_left_out(1000.0, lost(39.0)) == rules.rows_left_out(1000.0, None) == []
+    assert rules.rows_left_out(1000.0, lost(59.0)) == rules.rows_left_out(1000.0, None) == []
     (rows,) = rules.rows_left_out(1000.0, lost(341.0, people=512.0))
     assert (rows.code, rows.numbers["share"], rows.numbers["people"]) == (Code.ROWS_LEFT_OUT, 0.341, 512.0)
     assert "about 34% of a person's rows (+- 2.0%)" in rows.text
     assert "about 512 people" in rows.text
-    assert codes(rules.rows_left_out(1000.0, lost(41.0))) == [Code.ROWS_LEFT_OUT]
-    (site,) = rules.unknown_values(1000.0, lost(0.0, site=41.0, sex=39.0))
-    assert (site.code, site.numbers["unknown"]) == (Code.UNKNOWN_VALUES, 41.0)
+    assert codes(rules.rows_left_out(1000.0, lost(61.0))) == [Code.ROWS_LEFT_OUT]
+    (site,) = rules.unknown_values(1000.0, lost(0.0, site=61.0, sex=59.0))
+    assert (site.code, site.numbers["unknown"]) == (Code.UNKNOWN_VALUES, 61.0)
     assert "'site'" in site.text
     assert rules.unknown_values(1000.0, NoisyLeftOut(None, None, {})) == []
     assert rules.rows_left_out(1000.0, NoisyLeftOut(None, None, {"site": Noisy(9e9, 1.0)})) == []

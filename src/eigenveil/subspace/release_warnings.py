@@ -25,6 +25,8 @@ MANY_BAD = 0.05
 """The share of bad units above which a warning names them."""
 MANY_LEFT_OUT = 0.01
 """The share of people's rows left out, or of units with an unknown value, above which a warning says so."""
+CLEAR = 5
+"""Standard deviations of its noise by which such a number must pass that share: noise does so once in 3 million."""
 SMALLEST_VARIANCE = 4 * float(EDGES[0])
 """Radii around variances that are not above this were found at the lower end of what is searched."""
 MANY_CLIPPED = 0.05
@@ -131,7 +133,7 @@ def unknown_values(units: float, lost: NoisyLeftOut | None) -> list[ReleaseWarni
 
 def _clearly(number: Noisy, units: float) -> bool:
     """Whether a sum over units is a share of them that matters, and more than noise could have made up."""
-    return number.value - 3 * number.scale > MANY_LEFT_OUT * units
+    return number.value - CLEAR * number.scale > MANY_LEFT_OUT * units
 
 
 def no_eigengap() -> list[ReleaseWarning]:
