@@ -31,7 +31,9 @@ def test_people_rows_and_shares():
 
 
 def test_units_are_counted_once_for_every_group_that_has_a_row_of_zeros():
-    rows = np.array([[1, 0, 0, 1], [0, 0, 0, 1], [0, 0, 1, 0], [1, 0, 0, 0], [np.nan, 0, 0, 1.0]])
+    rows = np.array(
+        [[1, 0, 0, 1], [0, 0, 0, 1], [0, 0, 1, 0], [1, 0, 0, 0], [np.nan, 0, 0, 1.0]]
+    )  # 2: twice no site
     one_hot = replace(samples.rows(rows), groups=GROUPS)
     assert sums(one_hot) == [2 * ONE, ONE]
     people = replace(samples.people(rows, [1, 2, 2, 3, 3]), groups=GROUPS)

@@ -26,7 +26,7 @@ MANY_BAD = 0.05
 MANY_LEFT_OUT = 0.01
 """The share of people's rows left out, or of units with an unknown value, above which a warning says so."""
 CLEAR = 5
-"""Standard deviations of its noise by which such a number must pass that share: noise does so once in 3 million."""
+"""Standard deviations by which such a number must pass that share: noise alone does so once in 3 million fits."""
 SMALLEST_VARIANCE = 4 * float(EDGES[0])
 """Radii around variances that are not above this were found at the lower end of what is searched."""
 MANY_CLIPPED = 0.05
