@@ -70,6 +70,7 @@ def test_it_says_so_in_words_and_is_frozen():
     pca = DPPCA(3, random_state=0).fit(X)
     held = pca.components_for(0.8)
     assert str(held).startswith("2 components hold 80 % of the variance (2")
+    assert str(pca.components_for(0.5)).startswith("1 component holds 50 %")
     assert held.reached == pytest.approx([25 / 38, 34 / 38, 35 / 38], abs=0.05)
     more = pca.components_for(0.99, level=0.9)
     assert more.n is None

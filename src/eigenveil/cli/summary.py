@@ -120,10 +120,12 @@ def as_table(model: Any, *, warnings: bool = True) -> Group:
     return Group(*lines, Text(), table, Text(), _columns(plain, names))
 
 
-def _columns(plain: dict[str, Any], names: list[str]) -> Table:
-    """Mean and scale of the first columns."""
+def _columns(plain: dict[str, Any], names: list[str]) -> Table | Text:
+    """Mean and scale of the first columns, where there are any."""
+    numbers = {name: plain[name] for name in ("mean", "scale") if np.any(plain[name])}
+    if not numbers:
+        return Text()
     table = Table("column", title=None, box=None, pad_edge=False)
-    numbers = {name: plain[name] for name in ("mean", "scale") if plain[name] is not None}
     for name in numbers:
         table.add_column(name, justify="right")
     for j, column in enumerate(names[:_SHOWN_COLUMNS]):

@@ -44,7 +44,9 @@ class ComponentsFor:
         between = f"{self.low}" if self.low == self.high else f"{self.low} to {self.high}"
         wanted, sure = f"{100 * self.share:g} % of the variance", f"at {100 * self.level:g} %"
         if self.n is not None:
-            return f"{self.n} components hold {wanted} ({between} {sure})"
+            return (
+                f"{self.n} {'component holds' if self.n == 1 else 'components hold'} {wanted} ({between} {sure})"
+            )
         k = len(self.reached)
         return (
             f"the {k} released components hold about {100 * self.reached[-1]:.3g} %; {wanted} take {between} "

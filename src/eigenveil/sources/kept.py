@@ -75,8 +75,9 @@ def open_kept(data: Any, wanted: Any) -> KeptColumns:
     elif arrow.accepts(table):
         chosen = table.select(choose_names(table.schema.names, wanted))
     else:
+        what = ".npy and .npz files" if has_paths(data) else f"this {type(data).__name__}"
         raise InvalidInputError(
-            f"columns to keep are named, and those of this {type(data).__name__} have no names.",
+            f"columns to keep are named, and those of {what} have no names.",
             hint="Pass a data frame in memory, an Arrow table, or the path of Parquet, Feather or CSV files.",
         )
     whole = chosen if isinstance(chosen, pa.Table) else pa.Table.from_batches([chosen])

@@ -144,7 +144,9 @@ def empty_file(path: str) -> UnreadableError | None:
     """The error for a file without a single byte; None for others."""
     with contextlib.suppress(OSError):
         if not Path(path).stat().st_size:
-            return UnreadableError(f"{path!r} is empty.", hint="Write it again, with its columns and rows.")
+            return UnreadableError(
+                f"could not read {path!r}: it is empty.", hint="Write it again, with its columns and rows."
+            )
     return None
 
 
