@@ -24,6 +24,10 @@ class InvalidInputError(EigenveilError, ValueError):
     """A public argument is outside what is meant."""
 
 
+class UnreadableError(InvalidInputError):
+    """Files are missing, damaged or empty, or do not go together: not the arguments, but what they name."""
+
+
 class BudgetExceededError(EigenveilError):
     """A charge was asked for that the budget does not hold; nothing was drawn."""
 

@@ -32,11 +32,45 @@ def test_transform_in_a_pipe(folder, model, tmp_path):
     command = [*COMMAND, "transform", str(folder / "people.csv"), "--model", str(out / "model")]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes, env=environment(), cwd=tmp_path) as process:  # noqa: S603
-        assert process.stdout.readline() == '"dppca0","dppca1"\n'
+        assert process.stdout.readline() == '"pc1","pc2"\n'
         process.stdout.close()
         err = process.stderr.read()
     assert "Traceback" not in err
     assert "Exception" not in err
+
+
+def test_transform_keeps_ids_and_every_line_in_its_place(eigenveil, folder, model, tmp_path):
+    """Ragged lines and missing values have empty scores, and stderr says how many: 3 of 6."""
+    header, *lines = (folder / "people.csv").read_text(encoding="utf-8").splitlines()[:7]
+    lines[1], lines[3] = "a,b,c", f"{lines[3]},1"
+    lines[4] = ",".join([*lines[4].split(",")[:-1], ""])
+    (tmp_path / "some.csv").write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
+    command = (
+        "transform",
+        tmp_path / "some.csv",
+        "--model",
+        model[0] / "model",
+        "--keep",
+        "person_id,x1",
+        "--keep",
+        "x2",
+    )
+    answer = eigenveil(*command)
+    assert answer.code == 0, answer.err
+    names, *scores = (line.split(",") for line in answer.out.splitlines())
+    assert names == ['"person_id"', '"x1"', '"x2"', '"pc1"', '"pc2"']
+    assert [line[0] for line in scores] == ['"person 0"', "", '"person 2"', "", '"person 4"', '"person 5"']
+    assert [line[3:] == ["", ""] for line in scores] == [False, True, False, True, True, False]
+    assert "nan" not in answer.out
+    assert "3 of 6 rows have no scores" in answer.err
+    assert eigenveil(*command, "--out", tmp_path / "s.parquet").code == 0
+    table = pq.read_table(tmp_path / "s.parquet")
+    assert table.column_names == ["person_id", "x1", "x2", "pc1", "pc2"]
+    assert [table[name].null_count for name in table.column_names] == [2, 2, 2, 3, 3]
+    fine = eigenveil(
+        "transform", folder / "people.parquet", "--model", model[0] / "model", "--out", tmp_path / "f.csv"
+    )
+    assert "no scores" not in fine.err
 
 
 @pytest.mark.slow
@@ -66,7 +100,14 @@ def test_inspect_as_a_table_and_as_json(eigenveil, model):
     assert "private; the fit cost epsilon = 1, delta = 1e-06, add-remove" in table.out
     assert "epsilon = 1 of epsilon = 1 spent, at that delta" in table.out
     assert all(entry.what in table.out for entry in load(out / "model").ledger_.entries)
+    assert "pc1 " in table.out
+    assert "components hold 90 % of the variance" in table.out
+    assert "°" in table.out
     plain = json.loads(eigenveil("inspect", out / "model", "--json").out)
+    assert plain["component_names"] == ["pc1", "pc2"]
+    assert plain["component_angles"] == load(out / "model").component_angles().tolist()
+    assert plain["components_for"]["n"] == load(out / "model").components_for(0.9).n == 2
+    assert len(plain["mean"]) == 5
     fitted = json.loads(answer.out)
     assert {name: fitted[name] for name in plain} == plain
 

@@ -19,6 +19,7 @@ import eigenveil as ev
 from eigenveil import DPPCA
 from eigenveil.engines import TensorPopulation
 from eigenveil.mechanisms import Noisy, Veil, noisy_count
+from eigenveil.operators import ColumnGroup
 from eigenveil.oracles.dp_ojas import DPOjas
 from eigenveil.report import render_report
 from eigenveil.subspace.registry import ALGORITHMS
@@ -123,7 +124,12 @@ def test_releases_for_people_and_matrices():
             outer = rows[:400, :, None] * rows[:400, None, :]
         return {"release": ev.tracked_pca(ev.samples.matrices(outer), 2, **COST)}
 
-    for give_out in (people, matrices):
+    def groups(rows):
+        listed = ev.samples.rows(np.where(np.abs(rows) > 3, rows, 0.0))
+        found = replace(listed, groups=(ColumnGroup("a", slice(0, 2)), ColumnGroup("b", slice(2, D))))
+        return {"release": ev.tracked_pca(found, 2, **COST)}
+
+    for give_out in (people, matrices, groups):
         same_but_for_data(give_out, calm(), wild())
         same_but_for_data(give_out, wild(), calm())
 

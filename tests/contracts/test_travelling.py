@@ -3,6 +3,7 @@
 import pickle
 import warnings
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import reduce
 from multiprocessing import get_context
 
@@ -20,6 +21,7 @@ from contracts.test_sources import D as COLUMNS
 from eigenveil import DPPCA
 from eigenveil.engines import Coins, DisjointPlan, FullPlan, LocalEngine, PoissonPlan, RangePlan
 from eigenveil.engines.columns import ColumnQuery
+from eigenveil.engines.left_out import LeftOutQuery
 from eigenveil.engines.plans import EmptySlots
 from eigenveil.engines.query import SlotsQuery, SurveyQuery, fold
 from eigenveil.errors import InvalidInputError
@@ -27,7 +29,7 @@ from eigenveil.estimators.rescaling import rescaled
 from eigenveil.kernels import Clip
 from eigenveil.mechanisms.score_histogram import CellQuery, Picture
 from eigenveil.mechanisms.veil import Veil
-from eigenveil.operators import Matrices, MeanRows, Products, Variances, samples
+from eigenveil.operators import ColumnGroup, Matrices, MeanRows, Products, Variances, samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.sources import source as source_room
 from eigenveil.units.units import Both, Units
@@ -81,6 +83,7 @@ def queries(operator):
         edges = np.array([-1.0, 0.0, 0.5, 2.0])
         picture = Picture(axes=np.eye(d)[:, :2], origin=np.zeros(d), edges=(edges, edges))
         yield CellQuery(operator=public, picture=picture, whole=1 << 20)
+        yield LeftOutQuery(replace(public, groups=(ColumnGroup("a", slice(0, 1)), ColumnGroup("b", slice(1, d)))))
         centre, clips = np.full(d, 0.125), (np.full(d, 1.5), np.full(d, -24))
         same = {"operator": public, "columns": slice(None), "centre": centre}
         for squared in (False, True):

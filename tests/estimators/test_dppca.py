@@ -137,7 +137,7 @@ def test_transform_and_back():
     bad = X[:3].copy()
     bad[1, 2] = np.nan
     assert np.isnan(pca.transform(bad)).any(axis=1).tolist() == [False, True, False]
-    assert list(pca.get_feature_names_out()) == [f"dppca{i}" for i in range(6)]
+    assert list(pca.get_feature_names_out()) == [f"pc{i + 1}" for i in range(6)]
 
 
 def test_public_scales_and_mean_cost_nothing_and_are_declared():
@@ -232,7 +232,8 @@ def test_a_public_spectrum_is_declared_and_not_bought():
     [
         ({"n_components": 7}, "from 1 to 6"),
         ({"n_components": 0}, "at least 1"),
-        ({"n_components": 0.9}, "paid scree"),
+        ({"n_components": 0.9}, r"components_for\(0\.9\)"),
+        ({"n_components": "mle"}, r"components_for\(0\.9\)"),
         ({"n_components": None}, "whole number"),
         ({"n_components": True}, "whole number"),
         ({"epsilon": 0.0}, "epsilon"),
@@ -444,8 +445,8 @@ def test_it_works_where_pca_works():
         transform="pandas"
     )
     assert list(columns.fit_transform(frame).columns) == [
-        "pca__dppca0",
-        "pca__dppca1",
+        "pca__pc1",
+        "pca__pc2",
         *(f"remainder__{c}" for c in NAMES[4:]),
     ]
     union = FeatureUnion([("one", DPPCA(1)), ("two", DPPCA(2))]).fit(X)

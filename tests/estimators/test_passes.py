@@ -13,6 +13,9 @@ from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.sources.wrapped import SameRows
 from eigenveil.subspace.registry import ALGORITHMS
+from eigenveil.subspace.tracked.algorithm import TrackedOptions, _read_first
+from eigenveil.subspace.tracked.tuning import DEFAULT
+from eigenveil.units import Units
 from support.open import open_quiet
 
 
@@ -52,6 +55,30 @@ def test_fits_read_no_more_often_than_stated(name, given):
         assert most is None or len(read) <= most
         if name in ("dp-gauss-1", "dp-gauss-2", "dp-power"):
             assert len(read) == most
+
+
+@pytest.mark.parametrize("given", [{}, {"center": False}, {"scale": "private"}, {"options": {"n": 500}}])
+def test_what_is_left_out_of_people_takes_no_pass_of_its_own(given, monkeypatch):
+    made = []
+    for buys in (True, False):
+        if not buys:
+            monkeypatch.setattr(Units, "left_out", lambda _: None)
+        people = samples.people(rows(1500, 4), np.arange(1500) // 3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            pca = DPPCA(4, random_state=0, **given).fit(people)  # k = d: Sigma is asked for once, and nothing else
+        assert ("left_out" in pca.release_.diagnostics) == buys
+        made.append(pca.release_.diagnostics["passes"])
+    assert made[0] == made[1]
+
+
+def test_nor_where_columns_are_too_many_for_sigma():
+    units = open_quiet(samples.people(rows(60, 6), np.arange(60) // 3), relation="add-remove")
+    options = TrackedOptions(tuning=replace(DEFAULT, widest_sigma=4))
+    left_out = units.left_out()
+    first = _read_first(units, options, left_out)
+    assert (first.tally(), left_out.sums().tolist(), units.passes.made) == ((20, 20), [0, 0], 1)
+    assert _read_first(units, options, None) is None
 
 
 @pytest.mark.parametrize(

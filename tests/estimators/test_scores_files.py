@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from eigenveil import DPPCA
-from eigenveil.errors import PrivacyWarning
+from eigenveil.errors import InvalidInputError, PrivacyWarning
 from eigenveil.estimators import score_files
-from eigenveil.estimators.score_files import warn_once_of_scores
+from eigenveil.estimators.score_files import WrittenScores, warn_once_of_scores
 
 NAMES = list("abcd")
 
@@ -41,9 +41,9 @@ def test_parquet_holds_the_scores(pca, kind, tmp_path):
         data.to_parquet(tmp_path / "rows.parquet")
         pca, data = pca.fit(data), str(tmp_path / "rows.parquet")
     path = tmp_path / "scores.parquet"
-    assert pca.transform_to(data, path) is None
+    assert pca.transform_to(data, path) == WrittenScores(len(X), 0)
     table = pq.read_table(path)
-    assert table.column_names == list(pca.get_feature_names_out()) == ["dppca0", "dppca1"]
+    assert table.column_names == list(pca.get_feature_names_out()) == ["pc1", "pc2"]
     held = table.to_pandas().to_numpy()
     expected = pca.transform(X if kind != "parquet" else pd.DataFrame(X, columns=NAMES))
     np.testing.assert_allclose(held, expected, atol=1e-12)
@@ -82,7 +82,55 @@ def test_rows_may_be_replaced_by_their_scores(pca, tmp_path):
     path = tmp_path / "data.parquet"
     pq.write_table(pa.table(dict(zip(NAMES, rows(100).T, strict=True))), path)
     pca.fit(str(path)).transform_to(str(path), path)
-    assert pq.read_table(path).column_names == ["dppca0", "dppca1"]
+    assert pq.read_table(path).column_names == ["pc1", "pc2"]
+
+
+def spoilt_table():
+    table = pd.DataFrame(rows(100), columns=NAMES).assign(who=[f"p {i:03}" for i in range(100)], day=range(100))
+    table.loc[[3, 50], "b"] = np.nan
+    table.loc[60, "c"] = np.inf
+    return table
+
+
+@pytest.mark.parametrize("kind", ["frame", "arrow", "parquet", "feather", "csv"])
+@pytest.mark.parametrize("out", ["scores.parquet", "scores.csv"])
+def test_ids_stay_beside_scores_and_missing_ones_are_empty(kind, out, tmp_path):
+    table = spoilt_table()
+    pca = DPPCA(2, algorithm="dp-gauss-1", random_state=0).fit(table.drop(columns="day"), units="who")
+    data = {"frame": table, "arrow": pa.Table.from_pandas(table)}.get(kind, str(tmp_path / f"in.{kind}"))
+    if kind in ("parquet", "feather"):
+        getattr(table, f"to_{kind}")(data)
+    elif kind == "csv":
+        table.to_csv(data, index=False)
+    given = table.drop(columns="day") if kind == "frame" else data
+    keep = ["who"] if kind == "frame" else ["day", "wh*"]
+    assert pca.transform_to(given, tmp_path / out, keep=keep) == WrittenScores(100, 3)
+    held = pd.read_csv(tmp_path / out) if out.endswith("csv") else pq.read_table(tmp_path / out).to_pandas()
+    assert list(held.columns) == [*(keep if kind == "frame" else ["day", "who"]), "pc1", "pc2"]
+    assert held["who"].tolist() == table["who"].tolist()
+    assert held.index[held[["pc1", "pc2"]].isna().all(axis=1)].tolist() == [3, 50, 60]
+    fine = table.drop(columns=["who", "day"]).drop(index=[3, 50, 60])
+    np.testing.assert_allclose(held[["pc1", "pc2"]].drop(index=[3, 50, 60]), pca.transform(fine), atol=1e-9)
+    if out.endswith("csv"):
+        line = (tmp_path / out).read_text().splitlines()[4]
+        assert line.endswith('"p 003",,')
+    else:
+        assert pq.read_table(tmp_path / out)["pc1"].null_count == 3
+
+
+def test_what_cannot_be_kept_is_refused_before_anything_is_written(pca, tmp_path):
+    path = tmp_path / "scores.parquet"
+    with pytest.raises(InvalidInputError, match="have no names"):
+        pca.transform_to(rows(5), path, keep=["who"])
+    table = pd.DataFrame(rows(5), columns=NAMES)
+    pca.fit(table)
+    with pytest.raises(InvalidInputError, match=r"no column 'whom'"):
+        pca.transform_to(table, path, keep="whom")
+    with pytest.raises(InvalidInputError, match="as scores are"):
+        pca.fit(table.rename(columns={"d": "pc2"})).transform_to(
+            table.rename(columns={"d": "pc2"}), path, keep="pc2"
+        )
+    assert not list(tmp_path.iterdir())
 
 
 def test_it_must_be_fitted(tmp_path):

@@ -11,7 +11,7 @@ import eigenveil as ev
 from eigenveil import DPPCA, tracked_pca
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.uncertainty import cumulative_interval
+from eigenveil.estimators.how_many import cumulative_interval
 from eigenveil.mechanisms import Veil
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger

@@ -172,7 +172,7 @@ def test_parameters_that_say_what_the_fit_cost_are_those_of_the_fit(tmp_path):
 def test_it_is_a_working_estimator(tmp_path):
     again = round_trip(DPPCA(2).fit(rows()), tmp_path)
     assert not hasattr(clone(again), "components_")
-    assert again.get_feature_names_out().tolist() == ["dppca0", "dppca1"]
+    assert again.get_feature_names_out().tolist() == ["pc1", "pc2"]
     assert pickle.loads(pickle.dumps(again)).ledger_.mu == again.ledger_.mu  # noqa: S301
     again.components_[0, 0] = 5.0  # arrays are its own
 

@@ -75,7 +75,7 @@ def test_every_picture_has_words_and_ids_are_used_once(page):
 def test_it_has_headings_captions_and_a_language(page):
     tags = [tag for tag, _ in read(page).tags]
     assert tags.count("h1") == 1
-    assert tags.count("caption") == tags.count("table") == 2
+    assert tags.count("caption") == tags.count("table") == 3
     assert '<html lang="en">' in page
     assert tags.count("th") > 10
 
@@ -98,6 +98,15 @@ def test_variances_stand_with_their_intervals_and_what_these_mean(pca, page):
     for low, high in pca.explained_variance_interval():
         assert f"{low:.4g} to {high:.4g}" in text
     assert text.count("Lines hold the population's value 95 times in 100") == 2
+
+
+def test_names_angles_means_and_the_number_of_components_are_there(pca, page):
+    text = html.unescape(page)
+    for name, angle in zip(pca.get_feature_names_out(), pca.component_angles(), strict=True):
+        assert f'<th scope="row">{name}</th>' in text
+        assert f"<td>{angle:.1f}°</td>" in text
+    assert str(pca.components_for(0.9))[1:] in text
+    assert f"<td>{pca.mean_[0]:.4g}</td><td>none</td>" in text
 
 
 def test_methods_cite_the_paper(page):

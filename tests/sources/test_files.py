@@ -185,6 +185,7 @@ def test_damaged(tmp_path, ending, content):
         pytest.skip("a word is a CSV file of one column")
     (tmp_path / f"a.{ending}").write_text(content)
     told = message(tmp_path / f"a.{ending}")
+    assert ("it is empty" in told) == (not content)
     assert "could not read" in told
     assert CANARY not in told
 

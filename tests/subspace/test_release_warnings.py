@@ -9,7 +9,7 @@ import pytest
 import eigenveil as ev
 from eigenveil import DPPCA
 from eigenveil.errors import PrivacyWarning
-from eigenveil.mechanisms import Noisy
+from eigenveil.mechanisms import Noisy, NoisyLeftOut
 from eigenveil.report import render_report
 from eigenveil.subspace import release_warnings as rules
 from eigenveil.subspace.release_warnings import Code
@@ -37,6 +37,43 @@ def test_rules_stand_at_their_limits():
     assert rules.lost_in_noise(variances(noise=1.9)) == []
     assert codes(rules.clipped_variances(variances(share_above=0.08))) == [Code.CLIPPED_VARIANCES]
     assert rules.clipped_variances(variances(share_above=0.06)) == []
+
+
+def lost(rows, people=0.0, noise=10.0, **unknown):
+    numbers = {name: Noisy(value, noise) for name, value in unknown.items()}
+    return NoisyLeftOut(Noisy(people, noise), Noisy(rows, noise), numbers)
+
+
+def test_what_is_left_out_is_told_where_it_is_clearly_above_its_noise():
+    assert rules.rows_left_out(1000.0, lost(59.0)) == rules.rows_left_out(1000.0, None) == []
+    (rows,) = rules.rows_left_out(1000.0, lost(341.0, people=512.0))
+    assert (rows.code, rows.numbers["share"], rows.numbers["people"]) == (Code.ROWS_LEFT_OUT, 0.341, 512.0)
+    assert "about 34% of a person's rows (+- 2.0%)" in rows.text
+    assert "about 512 people" in rows.text
+    assert codes(rules.rows_left_out(1000.0, lost(61.0))) == [Code.ROWS_LEFT_OUT]
+    (site,) = rules.unknown_values(1000.0, lost(0.0, site=61.0, sex=59.0))
+    assert (site.code, site.numbers["unknown"]) == (Code.UNKNOWN_VALUES, 61.0)
+    assert "'site'" in site.text
+    assert rules.unknown_values(1000.0, NoisyLeftOut(None, None, {})) == []
+    assert rules.rows_left_out(1000.0, NoisyLeftOut(None, None, {"site": Noisy(9e9, 1.0)})) == []
+
+
+def test_spread_below_what_is_searched_for():
+    assert codes(rules.no_spread(variances(seen=2.0**-128))) == [Code.NO_SPREAD]
+    assert rules.no_spread(variances(seen=2.0**-128, rest_seen=1e-30)) == []
+    assert rules.no_spread(variances(seen=1e-30)) == rules.no_spread(variances()) == []
+
+
+@pytest.mark.parametrize(
+    ("factor", "code", "said"), [(1e300, Code.BAD_UNITS, "too large"), (1e-300, Code.NO_SPREAD, "multiply them")]
+)
+def test_values_that_cannot_be_measured_are_named(factor, code, said):
+    X = np.random.default_rng(0).normal(size=(20_000, 4)) * factor
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        pca = DPPCA(1, random_state=0).fit(X)
+    (found,) = (one for one in pca.warnings_ if one.code is code)
+    assert said in found.text
 
 
 def test_numbers_are_those_of_the_text():

@@ -16,6 +16,7 @@ from eigenveil.mechanisms import (
     noisy_clipped_sum,
     noisy_count,
     noisy_count_within,
+    noisy_left_out,
     private_mean,
     propose_test_release,
     radius_search,
@@ -24,7 +25,7 @@ from eigenveil.mechanisms.column_means import ColumnMeans
 from eigenveil.mechanisms.norm_curve import norm_curve
 from eigenveil.mechanisms.score_histogram import Picture, score_histogram
 from eigenveil.mechanisms.truncated_sum import noisy_truncated_sum
-from eigenveil.operators import Matrices, MeanRows, Products, samples
+from eigenveil.operators import ColumnGroup, Matrices, MeanRows, Products, samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.gaussian import gaussian_mu
 from eigenveil.subspace.bounds import Declared, buy_bounds
@@ -97,6 +98,10 @@ def _count_within(population, veil):
 
 def _census(population, veil):
     noisy_census(population, mu=0.1, veil=veil)
+
+
+def _left_out(operator, veil):
+    noisy_left_out(Units(operator, veil, veil.ledger.budget).left_out(), mu=0.1, veil=veil)
 
 
 def _radius(population, veil):
@@ -197,6 +202,23 @@ def people_one_by_one(rows):
     return samples.factors(list(rows[:, None])) if len(rows) else samples.people(rows, np.arange(0))
 
 
+def people_of_two_rows(rows):
+    """People of two rows each, one of them good, in the order of the rows."""
+    if not len(rows):
+        return people_one_by_one(rows)
+    return samples.factors([np.stack([row, np.ones_like(row)]) for row in rows])
+
+
+def grouped(form):
+    """The same with two groups of columns."""
+
+    def make(rows):
+        groups = ColumnGroup("first", slice(0, 1)), ColumnGroup("all", slice(None))
+        return replace(form(rows), groups=groups)
+
+    return make
+
+
 def sparse_shifted(rows):
     shift = np.linspace(-1, 1, rows.shape[1]).astype(np.float32).astype(float)
     return samples.rows(sparse.csr_array(rows)).shifted(shift)
@@ -214,6 +236,9 @@ MECHANISMS = {
     "count": (vectors, _count),
     "good and bad units": (vectors, _census),
     "count within a radius": (vectors, _count_within),
+    "rows left out": (people_of_two_rows, _left_out),
+    "rows and values left out": (grouped(people_of_two_rows), _left_out),
+    "values left out of sparse rows": (grouped(sparse_shifted), _left_out),
     "radius": (vectors, _radius),
     "curve of norms": (vectors, _norm_curve),
     "curve of norms of row blocks": (row_blocks, _norm_curve),

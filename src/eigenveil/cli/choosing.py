@@ -34,9 +34,7 @@ def as_columns(wanted: list[str] | None, data: Any) -> list[str] | list[int] | N
     """
     if not wanted:
         return None
-    wishes = [wish.strip() for several in wanted for wish in several.split(",") if wish.strip()]
-    if not wishes:
-        raise InvalidInputError("expected names of columns, got none.")
+    wishes = as_names(wanted)
     if has_named_columns(data):
         return wishes
     if not all(wish.isdecimal() for wish in wishes):
@@ -93,6 +91,20 @@ def as_fill(given: list[str] | None) -> float | dict[str | int, float] | None:
     return found.get("", found)
 
 
+def as_names(wanted: list[str]) -> list[str]:
+    """Names and globs, with commas between.
+
+    Examples
+    --------
+    >>> as_names(["id, age", "x*"])
+    ['id', 'age', 'x*']
+    """
+    wishes = [wish.strip() for several in wanted for wish in several.split(",") if wish.strip()]
+    if not wishes:
+        raise InvalidInputError("expected names of columns, got none.")
+    return wishes
+
+
 @dataclass(frozen=True)
 class Groups:
     """A column of labels, and the public list of all of them."""
@@ -140,18 +152,30 @@ def as_scale(text: str) -> Any:
         ) from None
 
 
+_KIND = {True: "folder", False: "file"}
+
+
 def check_target(path: Path, *, force: bool, folder: bool) -> None:
     """Find out before anything is spent whether a result can be written there."""
+    if path.exists() and path.is_dir() != folder:
+        raise InvalidInputError(
+            f"expected the name of a {_KIND[folder]}, but {str(path)!r} is a {_KIND[not folder]}.",
+            hint="Choose another name.",
+        )
+    if folder and path.exists() and any(path.iterdir()) and not (path / "model.json").exists():
+        raise InvalidInputError(
+            f"{str(path)!r} is a folder with other things in it, which are never replaced.",
+            hint="Choose another name, or an empty folder.",
+        )
     if path.exists() and not force:
         raise InvalidInputError(
             f"{str(path)!r} is already there.", hint="Choose another name, or replace it with --force."
         )
-    if path.exists() and path.is_dir() != folder:
+    if not folder and not path.parent.is_dir():
         raise InvalidInputError(
-            f"{str(path)!r} is a {'file' if folder else 'folder'}, and that is not what is meant."
+            f"there is no folder {str(path.parent)!r} to write {path.name!r} to.",
+            hint="Make it first, or choose another.",
         )
-    if folder and path.exists() and any(path.iterdir()) and not (path / "model.json").exists():
-        raise InvalidInputError(f"{str(path)!r} is a folder with other things in it.")
     path.parent.mkdir(parents=True, exist_ok=True)
     trial = path.parent / f".{path.name}.trial"
     trial.touch()

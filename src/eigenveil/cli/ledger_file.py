@@ -12,6 +12,7 @@ from pathlib import Path
 import typer
 
 from eigenveil._atomic_files import written_whole
+from eigenveil.cli.speaking import usage
 from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.ledger import as_account
@@ -96,7 +97,8 @@ def planned_ledger(account: Account) -> Ledger:
             param_hint="--seed",
         )
     if account.cap is not None:
-        _refuse_another_cap(ledger, *account.cap)
+        with usage():
+            _refuse_another_cap(ledger, *account.cap)
     return ledger
 
 

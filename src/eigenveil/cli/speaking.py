@@ -19,10 +19,10 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError
+from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError, UnreadableError
 
-FAILED, REFUSED = 1, 3
-"""Exit codes; 2, for usage, is typer's own."""
+FAILED, USAGE, REFUSED = 1, 2, 3
+"""Exit codes: what failed on the way, wrong arguments (typer's own), a budget that does not suffice."""
 NOT_PRIVATE = "not private"
 
 
@@ -75,7 +75,12 @@ def at_work(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-_IN_OPTIONS = {"columns=[...]": "--columns", "units=[...]": "--units", "relation='replace'": "--relation replace"}
+_IN_OPTIONS = {
+    "columns=[...]": "--columns",
+    "units=[...]": "--units",
+    "relation='replace'": "--relation replace",
+    "pca.components_for(0.9)": "`eigenveil inspect`",
+}
 """Hints are written for Python; these are the same on the command line."""
 
 _ENCODE = re.compile(r"encode=(\{'[^}]*\})")
@@ -100,12 +105,14 @@ def _end(text: str, code: int) -> NoReturn:
 
 
 @contextmanager
-def usage(option: str = "") -> Iterator[None]:
-    """Within it, what is wrong is wrong with the options, whatever the data."""
+def usage() -> Iterator[None]:
+    """Within it, what is wrong is wrong with the arguments, unless a file cannot be read."""
     try:
         yield
+    except UnreadableError:
+        raise
     except InvalidInputError as error:
-        raise typer.BadParameter(str(error), param_hint=option or None) from None
+        _end(f"error: {error}", USAGE)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from eigenveil.estimators.settings import as_fitted
+from eigenveil.estimators.uncertainty import told_angles, told_components_for
 from eigenveil.persistence.score_maps import plain_map
 from eigenveil.sources import Layout
+from eigenveil.subspace.release import component_names
 
 _ATTRIBUTES = (
     "explained_variance_",
@@ -22,7 +25,7 @@ _ATTRIBUTES = (
     "n_samples_",
     "n_samples_seen_",
 )
-_SHOWN = 4
+_SHOWN, _SHOWN_COLUMNS = 4, 12
 
 
 def as_plain(model: Any, scores: Any = None) -> dict[str, Any]:
@@ -30,7 +33,7 @@ def as_plain(model: Any, scores: Any = None) -> dict[str, Any]:
     ledger = model.ledger_
     names = vars(model).get("feature_names_in_")
     bought = model.release_.variances
-    fitted = as_fitted(model)
+    fitted, angles = as_fitted(model), told_angles(model)
     plain = {
         "private": ledger.private,
         "not_private_because": list(ledger.reasons),
@@ -42,10 +45,14 @@ def as_plain(model: Any, scores: Any = None) -> dict[str, Any]:
         "n_features": model.n_features_in_,
         "feature_names": None if names is None else [str(name) for name in names],
         **model.layout_.plain,
+        "component_names": component_names(model.n_components_),
         "components": model.components_.tolist(),
+        "component_angles": None if angles is None else angles.tolist(),
+        "components_for": _enough(model),
         "mean": model.mean_.tolist(),
         "scale": None if model.scale_ is None else np.asarray(model.scale_).tolist(),
         "variance_noise_sd": None if bought is None else bought.noise,
+        "release_warnings": [one.to_plain() for one in model.warnings_],
         "score_map": None if scores is None else plain_map(scores),
         "budget": whole(ledger, fitted["delta"]),
         "spent": spent(ledger, fitted["delta"]),
@@ -55,6 +62,12 @@ def as_plain(model: Any, scores: Any = None) -> dict[str, Any]:
         value = vars(model).get(name)
         plain[name.rstrip("_")] = value.tolist() if isinstance(value, np.ndarray) else value
     return plain
+
+
+def _enough(model: Any) -> dict[str, Any] | None:
+    """How many components hold a usual share of the variance, where variances tell it."""
+    found = told_components_for(model)
+    return None if found is None else {**asdict(found), "reached": list(found.reached), "text": str(found)}
 
 
 def whole(ledger: Any, delta: float) -> dict[str, Any]:
@@ -78,8 +91,8 @@ def spent(ledger: Any, delta: float) -> dict[str, Any]:
     }
 
 
-def as_table(model: Any) -> Group:
-    """What a person wants to see first."""
+def as_table(model: Any, *, warnings: bool = True) -> Group:
+    """What a person wants to see first; without warnings where these were told already."""
     plain = as_plain(model)
     table = Table(title=None, box=None, pad_edge=False)
     for name, justify in (
@@ -87,22 +100,41 @@ def as_table(model: Any) -> Group:
         ("variance", "right"),
         ("± noise sd", "right"),
         ("share", "right"),
+        ("angle", "right"),
     ):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     table.add_column("largest loadings", overflow="fold")
     names = plain["feature_names"] or [f"x{i}" for i in range(model.n_features_in_)]
     values, ratios = plain["explained_variance"], plain["explained_variance_ratio"]
-    noise = plain["variance_noise_sd"]
+    noise, angles = plain["variance_noise_sd"], plain["component_angles"]
     for i, row in enumerate(model.components_):
         largest = np.argsort(-np.abs(row), kind="stable")[:_SHOWN]
         table.add_row(
-            str(i + 1),
+            plain["component_names"][i],
             "" if values is None else f"{values[i]:.4g}",
             "" if noise is None else f"{noise:.2g}",
             "" if ratios is None else f"{ratios[i]:.1%}",
+            "" if angles is None else f"{angles[i]:.1f}°",
             Text(", ".join(f"{names[j]} {row[j]:+.2f}" for j in largest)),
         )
-    return Group(*(Text(line) for line in _lines(plain)), Text(), table)
+    warned = [f"warning: {one['text']}" for one in plain["release_warnings"] if warnings]
+    lines = [Text(line) for line in (*_lines(plain), *warned)]
+    return Group(*lines, Text(), table, Text(), _columns(plain, names))
+
+
+def _columns(plain: dict[str, Any], names: list[str]) -> Table | Text:
+    """Mean and scale of the first columns, where there are any."""
+    numbers = {name: plain[name] for name in ("mean", "scale") if np.any(plain[name])}
+    if not numbers:
+        return Text()
+    table = Table("column", title=None, box=None, pad_edge=False)
+    for name in numbers:
+        table.add_column(name, justify="right")
+    for j, column in enumerate(names[:_SHOWN_COLUMNS]):
+        table.add_row(Text(column), *(f"{values[j]:.4g}" for values in numbers.values()))
+    if len(names) > _SHOWN_COLUMNS:
+        table.add_row(Text(f"and {len(names) - _SHOWN_COLUMNS} more (--json shows all)"))
+    return table
 
 
 def _lines(plain: dict[str, Any]) -> list[str]:
@@ -115,6 +147,7 @@ def _lines(plain: dict[str, Any]) -> list[str]:
         *(f"{what}: {how}" for what, how in Layout.of(encode=plain["encode"], fill=plain["fill"]).declared()),
         f"{verdict}; the fit cost epsilon = {plain['epsilon']:g}, delta = {plain['delta']:g}, {plain['relation']}",
         f"ledger: {plain['spent']['entries']} entries, {so_far} of {total} spent, at that delta",
+        *([] if plain["components_for"] is None else [plain["components_for"]["text"]]),
     ]
 
 

@@ -52,7 +52,7 @@ class Targets:
             where = None if self.out is None else str(self.out)
             put_json({**as_plain(model, scores), "warnings": warnings, "model": where})
         else:
-            Console(stderr=True, highlight=False).print(as_table(model))
+            Console(stderr=True, highlight=False).print(as_table(model, warnings=False))
         for name, path in (("model", self.out), ("report", self.report)):
             if path is not None:
                 say(f"{name}: {path}")

@@ -3,6 +3,7 @@
 from eigenveil.engines.columns import ColumnPopulation
 from eigenveil.engines.dask_engine import DaskEngine
 from eigenveil.engines.engine import Engine
+from eigenveil.engines.left_out import LeftOut
 from eigenveil.engines.local import LocalEngine
 from eigenveil.engines.plans import Coins, DisjointPlan, FullPlan, Plan, PoissonPlan, RangePlan, batches
 from eigenveil.engines.population import ExplicitPopulation, Population
@@ -19,6 +20,7 @@ __all__ = [
     "Engine",
     "ExplicitPopulation",
     "FullPlan",
+    "LeftOut",
     "LocalEngine",
     "Plan",
     "PoissonPlan",

@@ -180,49 +180,52 @@ class SurveyQuery:
 
 @dataclass(frozen=True, eq=False)
 class JointQuery:
-    """Several surveys of the same units in one pass: every chunk is read once and added to the state of each."""
+    """Several queries in one pass: every chunk is read once, and each query adds it to a state of its own."""
 
-    surveys: tuple[SurveyQuery, ...]
+    queries: tuple[Query[Any, Any], ...]
 
     @classmethod
-    def of(cls, surveys: tuple[SurveyQuery, ...]) -> JointQuery:
+    def of(cls, queries: tuple[Query[Any, Any], ...]) -> JointQuery:
         """The quickest way to do these."""
-        tensors = [survey.tensor for survey in surveys]
-        shared = [tensor for tensor in tensors if isinstance(tensor, Variances)]
-        alike = len(shared) == len(tensors) > 1 and all(np.array_equal(one.U, shared[0].U) for one in shared)
-        return VariancesQuery(surveys) if alike and surveys[0].operator.single_rows else cls(surveys)
+        surveys = tuple(query for query in queries if isinstance(query, SurveyQuery))
+        tensors = [survey.tensor for survey in surveys if isinstance(survey.tensor, Variances)]
+        alike = len(tensors) == len(queries) > 1 and all(np.array_equal(one.U, tensors[0].U) for one in tensors)
+        return VariancesQuery(surveys) if alike and surveys[0].operator.single_rows else cls(queries)
 
-    def zero(self) -> list[SurveyState]:
+    def zero(self) -> list[Any]:
         """Nothing counted, nothing summed."""
-        return [survey.zero() for survey in self.surveys]
+        return [query.zero() for query in self.queries]
 
-    def add(self, state: list[SurveyState], chunk: Chunk) -> list[SurveyState]:
+    def add(self, state: list[Any], chunk: Chunk) -> list[Any]:
         """Add a chunk to all of them."""
-        return [survey.add(own, chunk) for survey, own in zip(self.surveys, state, strict=True)]
+        return [query.add(own, chunk) for query, own in zip(self.queries, state, strict=True)]
 
-    def merge(self, one: list[SurveyState], other: list[SurveyState]) -> list[SurveyState]:
+    def merge(self, one: list[Any], other: list[Any]) -> list[Any]:
         """Integers add up."""
-        return [survey.merge(*both) for survey, *both in zip(self.surveys, one, other, strict=True)]
+        return [query.merge(*both) for query, *both in zip(self.queries, one, other, strict=True)]
 
-    def finish(self, state: list[SurveyState]) -> list[Survey]:
-        """One answer per survey."""
-        return [survey.finish(own) for survey, own in zip(self.surveys, state, strict=True)]
+    def finish(self, state: list[Any]) -> list[Any]:
+        """One answer per query."""
+        return [query.finish(own) for query, own in zip(self.queries, state, strict=True)]
 
 
+@dataclass(frozen=True, eq=False)
 class VariancesQuery(JointQuery):
     """Several surveys of some of the same variances, which are computed once for each chunk."""
 
+    queries: tuple[SurveyQuery, ...]
+
     def zero(self) -> list[SurveyState]:
         """Nothing counted, nothing summed."""
-        return [survey.starting_with(RowVectorSurveyor(survey.centre, survey.clips)) for survey in self.surveys]
+        return [survey.starting_with(RowVectorSurveyor(survey.centre, survey.clips)) for survey in self.queries]
 
     def add(self, state: list[SurveyState], chunk: Chunk) -> list[SurveyState]:
         """Add a chunk to all of them."""
-        operator = self.surveys[0].operator
+        operator = self.queries[0].operator
         chunk.check_columns(operator.d)
-        tensors = [survey.tensor for survey in self.surveys if isinstance(survey.tensor, Variances)]
+        tensors = [survey.tensor for survey in self.queries if isinstance(survey.tensor, Variances)]
         whole = operator.variances(chunk.block, tensors[0].U)
-        for survey, tensor, own in zip(self.surveys, tensors, state, strict=True):
+        for survey, tensor, own in zip(self.queries, tensors, state, strict=True):
             meant = np.ascontiguousarray(whole[:, tensor.entries])
             own.counts += counts_at(own.surveyor.add(meant, chunk.skip), survey.edges)
             own.slots += chunk.slots

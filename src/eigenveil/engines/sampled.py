@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -59,8 +59,21 @@ class _Kept:
         return Survey(self.answer.counts[places], sums, self.answer.slots)
 
 
-def read_ahead(*asked: Asked) -> None:
+class Beside(Protocol):
+    """Something else that is asked of the same units, and keeps the answer."""
+
+    @property
+    def query(self) -> Query[Any, Any]:
+        """What is asked."""
+
+    def keep(self, sums: Any) -> None:
+        """Keep the answer."""
+
+
+def read_ahead(*asked: Asked, beside: Beside | None = None) -> None:
     """Read, in one pass, what populations of the same units will be asked; each then answers without another one.
+
+    `beside` is read in the same pass, and keeps its answer too.
 
     Only exact counts and sums are kept, inside the populations: nothing is released by it. Populations that are
     not read from data (the planner's) need nothing of the kind.
@@ -71,8 +84,12 @@ def read_ahead(*asked: Asked) -> None:
     first = real[0][0]
     assert all(population.operator is first.operator and population.plan is first.plan for population, _ in real)
     queries = tuple(population.query(one.centre, one.edges, one.clips) for population, one in real)
-    for (population, one), answer in zip(real, first.reduce(JointQuery.of(queries)), strict=True):
+    more = () if beside is None else (beside.query,)
+    answers = first.reduce(JointQuery.of((*queries, *more)))
+    for (population, one), answer in zip(real, answers[: len(real)], strict=True):
         population.keep(one, answer)
+    if beside is not None:
+        beside.keep(answers[-1])
 
 
 class SampledPopulation(SurveyedPopulation):

@@ -43,7 +43,8 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     Parameters
     ----------
     n_components : int
-        How many directions. A share of variance cannot be asked for: how many that takes is itself private.
+        How many directions. A share of variance cannot be asked for: how many that takes is itself private; after
+        a fit, `components_for` says it.
     columns : list of str or int, optional
         Which columns to take, in this order: names or globs such as "lab_*", or positions in arrays. All but the
         unit column by default. They are found by name again in what `transform` gets.
@@ -107,6 +108,8 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         What was spent, on what, under which relation.
     release_ : Release
         What the algorithm returned, with its diagnostics.
+    warnings_ : tuple of ReleaseWarning
+        What a reader of the release must be warned of: code, text and numbers.
 
     Notes
     -----
@@ -122,7 +125,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     edge case                       answer
     ==============================  ==================================================================
     no rows, few rows               directions full of noise, and a warning from released numbers
-    nan, inf                        such rows are left out in silence; `transform` gives nan for them
+    nan, inf, norm above 1e154      such rows are left out, and counted with noise; `transform` gives nan for nan
     n_components = d, d = 1         as any
     n_components > d                refused before anything is drawn
     units given as matrices         center=False and scale=None only

@@ -37,7 +37,7 @@ def open_operator(estimator: Any, X: Any, units: Any, layout: Layout) -> Operato
         estimator.layout_ = layout if source is None else source.layout
         return X
     source = _opened(estimator, X, units, layout)
-    return RowsOperator(source) if units is None else PeopleOperator(source)
+    return RowsOperator.over(source) if units is None else PeopleOperator.over(source)
 
 
 def note_unit_column(estimator: Any, units: Any) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
@@ -19,11 +20,13 @@ from eigenveil.estimators.inputs import rows_to_transform
 from eigenveil.estimators.projection import centred, scores_of, whitening_of
 from eigenveil.estimators.released import covariance, log_likelihood
 from eigenveil.estimators.repeated_fits import warn_if_it_chooses
-from eigenveil.estimators.score_files import warn_once_of_scores, write_scores
+from eigenveil.estimators.score_files import WrittenScores, warn_once_of_scores, write_scores
 from eigenveil.estimators.score_picture import ScoreHistogram
 from eigenveil.estimators.scores import Ask, release_scores
 from eigenveil.estimators.settings import made_by
 from eigenveil.privacy import Ledger, Relation
+from eigenveil.sources.kept import open_kept
+from eigenveil.subspace.release import component_names
 from eigenveil.subspace.release_warnings import ReleaseWarning
 
 
@@ -93,8 +96,8 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             warn_once_of_scores()
         return scores
 
-    def transform_to(self, X: Any, path: str | os.PathLike[str]) -> None:
-        """Write scores to a Parquet file, block by block: for rows that do not fit into memory.
+    def transform_to(self, X: Any, path: str | os.PathLike[str], *, keep: Any = None) -> WrittenScores:
+        """Write scores to a Parquet or CSV file, block by block: for rows that do not fit into memory.
 
         Scores of the rows it was fitted to are *not private*, so neither is the file.
 
@@ -103,10 +106,21 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X : anything that holds rows
             Whatever `fit` takes.
         path : path
-            The file; its columns are `get_feature_names_out`. One that exists is replaced when all is written.
+            The file: CSV if it ends in .csv, else Parquet. Its columns are those that are kept, then
+            `get_feature_names_out`. One that exists is replaced when all is written.
+        keep : str or list of str, optional
+            Columns of X that are written beside the scores as they are, such as ids: names, or globs such as
+            ``"id*"``. For frames in memory and files.
+
+        Returns
+        -------
+        WrittenScores
+            How many rows there are, and how many have no scores, since a value of theirs is missing. They are
+            written all the same, with missing scores, so that line i of the file is row i of X.
         """
         check_is_fitted(self)
-        write_scores(self.transform_blocks(X), list(self.get_feature_names_out()), path)
+        kept = None if keep is None else open_kept(X, keep)
+        return write_scores(self.transform_blocks(X), list(self.get_feature_names_out()), path, kept=kept)
 
     def private_scores(
         self,
@@ -245,6 +259,22 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the scores: pc1, pc2, and so on.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            For pipelines: names of the columns, which must be those of the fit.
+
+        Returns
+        -------
+        array of str
+            One per component.
+        """
+        super().get_feature_names_out(input_features)  # which checks them
+        return np.asarray(component_names(self.n_components_), dtype=object)
 
     def __getattr__(self, name: str) -> Any:
         if name in FITTED and "components_" not in vars(self):

@@ -1,4 +1,4 @@
-"""Scores on their way out of the house: Parquet, block by block, and one word of warning."""
+"""Scores on their way out of the house: Parquet or CSV, block by block, and one word of warning."""
 
 from __future__ import annotations
 
@@ -6,31 +6,87 @@ import functools
 import os
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 from eigenveil._atomic_files import written_whole
 from eigenveil._typing import FloatArray
-from eigenveil.errors import PrivacyWarning
+from eigenveil.errors import InvalidInputError, PrivacyWarning
+from eigenveil.sources.kept import KeptColumns
 
 
-def write_scores(blocks: Iterator[FloatArray], names: list[str], path: str | os.PathLike[str]) -> None:
-    """Write blocks of scores to one Parquet file, which appears when all of it is there.
+@dataclass(frozen=True)
+class WrittenScores:
+    """How many rows were written, and how many of them have no scores. Not private: it counts rows as they are."""
+
+    rows: int
+    without_scores: int
+
+
+def write_scores(
+    blocks: Iterator[FloatArray],
+    names: list[str],
+    path: str | os.PathLike[str],
+    *,
+    kept: KeptColumns | None = None,
+) -> WrittenScores:
+    """Write blocks of scores to one file, which appears when all of it is there: CSV if named so, else Parquet.
 
     Examples
     --------
-    >>> import tempfile, numpy as np
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_scores(iter([np.zeros((2, 1)), np.ones((1, 1))]), ["dppca0"], f"{folder}/scores.parquet")
+    ...     write_scores(iter([np.zeros((2, 1)), np.full((1, 1), np.nan)]), ["pc1"], f"{folder}/scores.parquet")
     ...     pq.read_table(f"{folder}/scores.parquet").to_pydict()
-    {'dppca0': [0.0, 0.0, 1.0]}
+    WrittenScores(rows=3, without_scores=1)
+    {'pc1': [0.0, 0.0, None]}
     """
-    schema = pa.schema([(name, pa.float64()) for name in names])
-    with written_whole(path) as part, pq.ParquetWriter(part, schema) as writer:
-        for block in blocks:
-            columns = [pa.array(column) for column in block.T]
-            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+    schema = scores_schema(names, kept)
+    with written_whole(path) as part:
+        if Path(path).suffix.lower() == ".csv":
+            with part.open("wb") as sink:
+                return put_scores(blocks, schema, sink, kept=kept)
+        with pq.ParquetWriter(part, schema) as writer:
+            return _put(writer, blocks, schema, kept)
+
+
+def put_scores(
+    blocks: Iterator[FloatArray], schema: pa.Schema, sink: Any, *, kept: KeptColumns | None = None
+) -> WrittenScores:
+    """Write blocks of scores as CSV to an open file."""
+    with pc.CSVWriter(pa.PythonFile(sink, mode="w"), schema) as writer:
+        return _put(writer, blocks, schema, kept)
+
+
+def scores_schema(names: list[str], kept: KeptColumns | None) -> pa.Schema:
+    """Columns that are kept, then scores; refused if a name comes twice."""
+    carried = [] if kept is None else list(kept.schema)
+    twice = [field.name for field in carried if field.name in names]
+    if twice:
+        raise InvalidInputError(
+            f"a column to keep is called {twice[0]!r}, as scores are.", hint="Rename it, or do not keep it."
+        )
+    return pa.schema([*carried, *((name, pa.float64()) for name in names)])
+
+
+def _put(writer: Any, blocks: Iterator[FloatArray], schema: pa.Schema, kept: KeptColumns | None) -> WrittenScores:
+    """A score that is not finite is written as a missing one."""
+    rows = without = 0
+    beside = None if kept is None else kept.reader()
+    for block in blocks:
+        there = np.isfinite(block)
+        scores = [pa.array(column, mask=~fine) for column, fine in zip(block.T, there.T, strict=True)]
+        carried = [] if beside is None else beside(len(block))
+        writer.write_table(pa.Table.from_arrays([*carried, *scores], schema=schema))
+        rows += len(block)
+        without += int(np.sum(~there.all(axis=1)))
+    return WrittenScores(rows, without)
 
 
 @functools.cache

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
+from typing import Any
+
 import numpy as np
-from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from eigenveil._typing import FloatArray
+from eigenveil.errors import InvalidInputError
+from eigenveil.estimators.how_many import ComponentsFor, components_for, cumulative_interval
 from eigenveil.estimators.settings import made_by
 from eigenveil.subspace import Release
-from eigenveil.subspace.uncertainty import VarianceErrors, check_level, component_angles, variance_errors
+from eigenveil.subspace.uncertainty import VarianceErrors, component_angles, variance_errors
+
+USUAL_SHARE = 0.9
+"""The share of variance for which summaries and reports tell the number of components."""
 
 
-def cumulative_interval(found: VarianceErrors, level: float) -> FloatArray:
-    """Intervals for (v_1 + .. + v_j) / total, to first order; v_1 .. v_k and the rest have errors of their own."""
-    check_level(level)
-    if not found.total > 0:
-        return np.tile([0.0, 1.0], (len(found.errors), 1))
-    shares = np.cumsum(found.explained) / found.total
-    within = np.cumsum(found.errors**2)
-    beyond = found.total_error**2 - within
-    error = np.sqrt((1 - shares) ** 2 * within + shares**2 * np.maximum(beyond, 0.0)) / found.total
-    reach = float(ndtri((1 + level) / 2)) * error
-    return np.clip(np.stack([shares - reach, shares + reach], axis=1), 0.0, 1.0)
+def told_angles(model: Any) -> FloatArray | None:
+    """The angles that a fitted model expects its components to be off by; None where it cannot tell."""
+    with contextlib.suppress(AttributeError, InvalidInputError):
+        found: FloatArray = model.component_angles()
+        return found
+    return None
+
+
+def told_components_for(model: Any) -> ComponentsFor | None:
+    """How many components hold the usual share of the variance; None where a fitted model cannot tell."""
+    with contextlib.suppress(AttributeError, InvalidInputError):
+        found: ComponentsFor = model.components_for(USUAL_SHARE)
+        return found
+    return None
 
 
 class UncertaintyMixin:
@@ -84,6 +94,35 @@ class UncertaintyMixin:
         (True, True)
         """
         return cumulative_interval(self._variance_errors("cumulative_variance_ratio_interval"), level)
+
+    def components_for(self, share: float, *, level: float = 0.95) -> ComponentsFor:
+        """How many components hold a share of the variance, from what `fit` has released: it costs nothing more.
+
+        Parameters
+        ----------
+        share : float
+            Above 0 and at most 1: 0.9 asks for 90 % of the total variance.
+        level : float
+            Probability with which `low` and `high` of the answer hold the number.
+
+        Returns
+        -------
+        ComponentsFor
+            `n`, `low`, `high`, and the shares that 1, 2, ... components hold (`reached`). `n` is None where the
+            components that were fitted do not reach the share; `low` and `high` then say how many may be needed.
+
+        Examples
+        --------
+        >>> from eigenveil import DPPCA
+        >>> X = np.random.default_rng(0).normal(size=(20_000, 6)) * [5, 3, 1, 1, 1, 1]
+        >>> pca = DPPCA(n_components=3, epsilon=1.0).fit(X)
+        >>> pca.components_for(0.8).n, pca.components_for(0.99).n
+        (2, None)
+        >>> 4 <= pca.components_for(0.99).low <= pca.components_for(0.99).high <= 6
+        True
+        """
+        found = self._variance_errors("components_for")
+        return components_for(found, share, d=self.release_.components.shape[1], level=level)
 
     def total_variance_interval(self, level: float = 0.95) -> FloatArray:
         """An interval for the population's total variance (the trace of Sigma), of shape (2,)."""

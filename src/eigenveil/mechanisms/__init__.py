@@ -5,6 +5,7 @@ from eigenveil.mechanisms.clipped_mean import AtQuantile, Given, clipped_mean
 from eigenveil.mechanisms.clipped_sum import noisy_clipped_sum
 from eigenveil.mechanisms.count import Census, noisy_census, noisy_count, noisy_count_within
 from eigenveil.mechanisms.histogram import stability_histogram
+from eigenveil.mechanisms.left_out import NoisyLeftOut, noisy_left_out
 from eigenveil.mechanisms.noisy import Noisy, NoisyMean, NoisySum, Radius
 from eigenveil.mechanisms.private_mean import private_mean
 from eigenveil.mechanisms.propose_test_release import propose_test_release
@@ -18,6 +19,7 @@ __all__ = [
     "Given",
     "Grant",
     "Noisy",
+    "NoisyLeftOut",
     "NoisyMean",
     "NoisySum",
     "Radius",
@@ -29,6 +31,7 @@ __all__ = [
     "noisy_clipped_sum",
     "noisy_count",
     "noisy_count_within",
+    "noisy_left_out",
     "private_mean",
     "propose_test_release",
     "radius_search",

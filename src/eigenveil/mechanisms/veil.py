@@ -178,13 +178,13 @@ class Grant(Uncopied):
         """Standard deviation (Gaussian) or scale (Laplace) of the noise, as drawn."""
         return math.ldexp(self._steps(1.0), self.exponent)
 
-    def on_grid(self, numbers: npt.ArrayLike) -> IntArray:
-        """Whole numbers, such as counts, in grid steps: exact, since 1 is a multiple of the grid.
+    def on_grid(self, numbers: npt.ArrayLike, *, places: int = 0) -> IntArray:
+        """Whole multiples of 2^-places, such as counts, in grid steps: exact, as they are multiples of the grid.
 
-        With noise above 2^50 the grid is coarser than 1; then nothing of the numbers is left, and all are 0.
+        Only noise above 2^(50 - places) has a coarser grid; then nothing of the numbers is left, and all are 0.
         """
-        whole = np.asarray(numbers, dtype=np.int64)
-        return whole << -self.exponent if self.exponent <= 0 else np.zeros_like(whole)
+        whole, finer = np.asarray(numbers, dtype=np.int64), -places - self.exponent
+        return whole << finer if finer >= 0 else np.zeros_like(whole)
 
     def nearest(self, numbers: npt.ArrayLike) -> IntArray:
         """Real numbers in grid steps, each rounded to the nearest (the caller accounts for that)."""

@@ -2,6 +2,7 @@
 
 from eigenveil.operators import samples
 from eigenveil.operators.entries import Entries, column_entries
+from eigenveil.operators.from_rows import ColumnGroup
 from eigenveil.operators.kinds import as_operator, is_operator, made_of_rows
 from eigenveil.operators.matrices import MatricesOperator
 from eigenveil.operators.operator import Operator
@@ -11,6 +12,7 @@ from eigenveil.operators.spiked import SpikedOperator
 from eigenveil.operators.tensors import Matrices, MeanRows, Products, Tensor, Variances
 
 __all__ = [
+    "ColumnGroup",
     "Entries",
     "Matrices",
     "MatricesOperator",

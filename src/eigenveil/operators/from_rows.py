@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
-from eigenveil._typing import FloatArray, IntArray
+from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.kernels import (
     exact_sum,
     projected_out,
@@ -24,13 +24,29 @@ from eigenveil.sources import Partition, Source
 from eigenveil.sources.source import Schema, Values
 
 
+class ColumnGroup(NamedTuple):
+    """Columns that stand for one of the user's: one of them is not 0, unless a value is in no public list."""
+
+    name: str
+    columns: slice
+
+
 @dataclass(frozen=True)
 class FromRows:
-    """Rows of a source, less a public `shift` if given, and with the span of `removed` taken off."""
+    """Rows of a source, less a public `shift` if given, and with the span of `removed` taken off.
+
+    `groups` are public groups of columns: how many units have a row that is 0 in all of one is counted with noise.
+    """
 
     source: Source
     shift: FloatArray | None = None
     removed: FloatArray | None = None
+    groups: tuple[ColumnGroup, ...] = ()
+
+    @classmethod
+    def over(cls, source: Source) -> Self:
+        """The operator of a source's units; the groups are the columns that were encoded by a list."""
+        return cls(source, groups=tuple(ColumnGroup(*group) for group in source.layout.groups))
 
     @property
     def d(self) -> int:
@@ -72,6 +88,11 @@ class FromRows:
             rows = np.ascontiguousarray(plain, dtype=np.float64)
             rows = rows if self.shift is None else rows - self.shift
         return rows if self.removed is None else projected_out(rows, self.removed)
+
+    def bad_rows(self, values: Values) -> BoolArray:
+        """For every row, whether it is left out: it is not finite, or its norm overflows."""
+        good = np.isfinite(self.row_variances(values, np.eye(self.d, 1)))
+        return np.asarray(~good.all(axis=1), dtype=np.bool_)
 
     def row_variances(self, values: Values, U: FloatArray) -> FloatArray:
         """(u_j^T x)^2 of every row x, and last what of its squared norm they leave; nan for a bad row.

@@ -37,7 +37,7 @@ def rows(
 
     `columns`, `encode` and `fill` are as in `eigenveil.DPPCA`.
     """
-    return RowsOperator(open_source(data, columns=columns, encode=encode, fill=fill))
+    return RowsOperator.over(open_source(data, columns=columns, encode=encode, fill=fill))
 
 
 def people(
@@ -52,7 +52,7 @@ def people(
 
     `columns`, `encode` and `fill` are as in `eigenveil.DPPCA`.
     """
-    return PeopleOperator(open_source(data, columns=columns, units=units, encode=encode, fill=fill))
+    return PeopleOperator.over(open_source(data, columns=columns, units=units, encode=encode, fill=fill))
 
 
 def matrices(values: npt.ArrayLike) -> MatricesOperator:

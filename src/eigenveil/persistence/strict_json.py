@@ -8,13 +8,13 @@ import re
 from itertools import accumulate
 from typing import Any, NoReturn
 
-from eigenveil.errors import InvalidInputError
+from eigenveil.errors import UnreadableError
 
 DEEPEST, LONGEST_INTEGER = 64, 80
 """How deep values may be nested, and how many signs a whole number may have."""
 
 
-class DamagedFileError(InvalidInputError):
+class DamagedFileError(UnreadableError):
     """A file is not what `eigenveil.save` wrote: damaged, cut off, of another kind, or made up."""
 
 

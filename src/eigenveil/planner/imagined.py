@@ -110,8 +110,8 @@ class _SimulatedGrant(Grant):
     def scale(self) -> float:
         return self._float_scale
 
-    def on_grid(self, numbers: npt.ArrayLike) -> Any:
-        return np.asarray(numbers, dtype=np.float64)
+    def on_grid(self, numbers: npt.ArrayLike, *, places: int = 0) -> Any:
+        return np.ldexp(np.asarray(numbers, dtype=np.float64), -places)
 
     def release(self, steps: Any, *, weight: float = 1.0) -> FloatArray:
         noise = self._float_scale * weight * self._rng.standard_normal(np.shape(steps))
@@ -231,6 +231,9 @@ class ImaginedUnits:
     def single_rows(self) -> bool:
         """Whether every unit is one row."""
         return self.guess.rows_each == 1 and not self.guess.still.any()
+
+    def left_out(self) -> None:
+        """Nothing is left out of simulated units, and that is not bought: it costs too little to matter."""
 
     def random_start(self, columns: int) -> FloatArray:
         """Random orthonormal columns."""

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from eigenveil._atomic_files import written_whole
 from eigenveil.estimators.settings import as_fitted
+from eigenveil.estimators.uncertainty import told_angles, told_components_for
 from eigenveil.plots import ScreeDisplay
 from eigenveil.privacy import Entry, Ledger
 from eigenveil.report.methods import methods_of
@@ -78,6 +79,8 @@ def render_report(model: Any, *, command: str | None = None, scores: Any = None)
         alarm=ALARM,
         pictures=pictures_of(model, scores),
         variances=list(_variances(model)),
+        enough=_enough(model),
+        columns=_columns(model),
         rows=list(ledger_rows(model.ledger_)),
         methods=methods,
         references=references,
@@ -113,20 +116,37 @@ def _facts(model: Any) -> list[tuple[str, str]]:
 
 
 def _variances(model: Any) -> Iterator[tuple[str, ...]]:
-    """Number, variance, interval, noise and share of every component, where variances were released."""
+    """Name, variance, interval, noise, share and angle of every component, where variances were released."""
     if "explained_variance_" not in vars(model):
         return
     bought = model.release_.variances
     ratios = vars(model).get("explained_variance_ratio_")
-    intervals = ScreeDisplay.from_estimator(model).intervals
+    intervals, angles = ScreeDisplay.from_estimator(model).intervals, told_angles(model)
+    names = model.get_feature_names_out()
     for i, value in enumerate(model.explained_variance_):
         yield (
-            str(i + 1),
+            names[i],
             f"{value:.4g}",
             "not told" if intervals is None else f"{intervals[i, 0]:.4g} to {intervals[i, 1]:.4g}",
             "not told" if bought is None else f"{bought.noise:.2g}",
             "not told" if ratios is None else f"{100 * ratios[i]:.1f} %",
+            "not told" if angles is None else f"{angles[i]:.1f}°",
         )
+
+
+def _enough(model: Any) -> str:
+    """How many components hold a usual share of the variance; nothing where variances do not tell it."""
+    found = told_components_for(model)
+    return "" if found is None else f"{str(found)[0].upper()}{str(found)[1:]}."
+
+
+def _columns(model: Any) -> list[tuple[str, ...]]:
+    """Name, mean and scale of every column, where a mean was subtracted or columns were scaled."""
+    if not model.mean_.any() and model.scale_ is None:
+        return []
+    names = vars(model).get("feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
+    scales = ["none"] * len(names) if model.scale_ is None else [f"{scale:.4g}" for scale in model.scale_]
+    return [(str(name), f"{mean:.4g}", by) for name, mean, by in zip(names, model.mean_, scales, strict=True)]
 
 
 def ledger_rows(ledger: Ledger) -> Iterator[tuple[str, ...]]:

@@ -11,12 +11,12 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from eigenveil.errors import InvalidInputError
+from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources.csv_lines import INNER_COMMA, fields, first_line, pieces, well_formed, widths
 from eigenveil.sources.encodings import Categories
 from eigenveil.sources.guard import attempt, guarded
 from eigenveil.sources.layout import Layout
-from eigenveil.sources.scans import READ_ERRORS, ahead, unreadable
+from eigenveil.sources.scans import READ_ERRORS, ahead, unreadable_file
 
 _HEAD = 2000
 """Lines at the head of every file by which columns are judged."""
@@ -80,7 +80,7 @@ class CsvScan:
         """The named columns of one file after the other, numbers as numbers."""
         wanted = pa.schema([self.schema.field(name) for name in names])
         for file in self.files:
-            read = guarded(file.texts(names, file.lines()), unreadable(repr(file.path)), *READ_ERRORS)
+            read = guarded(file.texts(names, file.lines()), unreadable_file(file.path), *READ_ERRORS)
             for batch in ahead(read):
                 columns = [
                     _numbers(column) if kind == pa.float64() else _present(column)
@@ -118,7 +118,7 @@ class _CsvFile:
 def scan_csv(paths: list[str], unit: str | None = None, *, header: bool | None = None) -> CsvScan:
     """A scan of CSV files. A column holds numbers if most entries at the head of the files do; ids are text."""
     files = tuple(
-        attempt(partial(_opened, path, header=header), unreadable(repr(path)), *READ_ERRORS) for path in paths
+        attempt(partial(_opened, path, header=header), unreadable_file(path), *READ_ERRORS) for path in paths
     )
     first = files[0]
     if header is None:
@@ -196,7 +196,7 @@ def _refuse_other_names(first: _CsvFile, other: _CsvFile) -> None:
     """Refuse a file with other columns; its own names may be somebody's values, so they are not shown."""
     missing, more = set(first.names) - set(other.names), set(other.names) - set(first.names)
     if missing or more:
-        raise InvalidInputError(
+        raise UnreadableError(
             f"expected files with the same columns, but {other.path!r} lacks {sorted(missing)[:8]} of "
             f"{first.path!r} and has {len(more)} others.",
             hint="Write all files with one header, or pass only those that belong together.",
@@ -219,7 +219,7 @@ def _numeric_columns(files: Sequence[_CsvFile]) -> list[bool]:
     names = files[0].names
     there, numbers = np.zeros(len(names)), np.zeros(len(names))
     for file in files:
-        head = attempt(partial(_head_texts, file, names), unreadable(repr(file.path)), *READ_ERRORS)
+        head = attempt(partial(_head_texts, file, names), unreadable_file(file.path), *READ_ERRORS)
         for batch in head:
             there += [len(column) - _present(column).null_count for column in batch.columns]
             numbers += [len(column) - _numbers(column).null_count for column in batch.columns]

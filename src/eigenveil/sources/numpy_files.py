@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenveil._typing import IntArray
-from eigenveil.errors import InvalidInputError
+from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources import memory
 from eigenveil.sources.arrays import check_matrix
 from eigenveil.sources.columns import refuse_named_unit
@@ -25,6 +25,7 @@ from eigenveil.sources.guard import attempt
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.people import group
 from eigenveil.sources.rows import Rows, RowsSource
+from eigenveil.sources.scans import empty_file
 from eigenveil.sources.source import Source, Values
 
 _ERRORS = (ValueError, OSError, EOFError, KeyError, TypeError, SyntaxError, zipfile.BadZipFile, zlib.error)
@@ -100,15 +101,15 @@ class RowsInFile:
     def _rows(self) -> Rows:
         array = attempt(lambda: _opened(self.path, thin=self.sparse), _unreadable(self.path), *_ERRORS)
         if array.shape != self.shape or array.dtype != self.dtype:
-            raise InvalidInputError(
+            raise UnreadableError(
                 f"{self.path!r} holds another array than when it was opened: its shape or type has changed.",
                 hint="Open it again once it is written.",
             )
         return memory.hold(array, layout=self.layout, units=None)
 
 
-def _unreadable(path: str) -> InvalidInputError:
-    return InvalidInputError(
+def _unreadable(path: str) -> UnreadableError:
+    return empty_file(path) or UnreadableError(
         f"could not read an array of numbers from {path!r}: it is damaged, or holds objects.",
         hint="Write it with np.save, np.savez (one array) or scipy.sparse.save_npz.",
     )

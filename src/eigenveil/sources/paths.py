@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from eigenveil.errors import InvalidInputError
+from eigenveil.errors import InvalidInputError, UnreadableError
 
 FORMATS = {
     ".parquet": "parquet",
@@ -56,14 +56,14 @@ def _expand(one: str | os.PathLike[str]) -> list[Path]:
     if path.exists():
         return [path]
     if not glob.has_magic(str(path)):
-        raise InvalidInputError(
+        raise UnreadableError(
             f"there is no file or folder {str(one)!r}.",
             hint=f"Relative paths start at {os.getcwd()!r}.",  # noqa: PTH109  # shown, not used
         )
     found = [Path(file) for file in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207  # absolute globs
     files = [file for file in found if file.is_file()]
     if not files:
-        raise InvalidInputError(
+        raise UnreadableError(
             f"no file matches {str(one)!r}.", hint="'*' stays within a folder, '**' goes into all folders below."
         )
     return files
@@ -77,7 +77,7 @@ def _inside(folder: Path) -> list[Path]:
         if file.suffix.lower() in FORMATS and file.is_file() and not _hidden(file.relative_to(folder))
     )
     if not files:
-        raise InvalidInputError(f"the folder {str(folder)!r} holds no data files.", hint=_ENDINGS)
+        raise UnreadableError(f"the folder {str(folder)!r} holds no data files.", hint=_ENDINGS)
     return files
 
 

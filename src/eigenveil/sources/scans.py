@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from eigenveil.errors import InvalidInputError
+from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources.guard import attempt, guarded
 from eigenveil.sources.temporary import TemporaryFolder
 
@@ -58,7 +60,7 @@ class ParquetScan:
     def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
         """The named columns of one file after the other."""
         for path in self.paths:
-            read = guarded(_parquet_batches(path, list(names), height), unreadable(repr(path)), *READ_ERRORS)
+            read = guarded(_parquet_batches(path, list(names), height), unreadable_file(path), *READ_ERRORS)
             yield from read
 
     def by_file(self) -> Sequence[ParquetScan]:
@@ -78,7 +80,7 @@ class FeatherScan:
         import pyarrow.dataset as ds  # noqa: PLC0415  # heavy, and only for files
 
         for path in self.paths:
-            failure = unreadable(repr(path))
+            failure = unreadable_file(path)
             opened = partial(ds.dataset, [path], format="feather", schema=self.schema)
             dataset = attempt(opened, failure, *READ_ERRORS)
             yield from guarded(_dataset_batches(dataset, names, height), failure, *READ_ERRORS)
@@ -124,7 +126,7 @@ def scan_feather(paths: list[str], unit: str | None = None) -> FeatherScan:
     del unit  # Feather says what type its ids have
     import pyarrow.dataset as ds  # noqa: PLC0415
 
-    dataset = attempt(lambda: ds.dataset(paths, format="feather"), unreadable(repr(paths[0])), *READ_ERRORS)
+    dataset = attempt(lambda: ds.dataset(paths, format="feather"), unreadable_file(paths[0]), *READ_ERRORS)
     fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
     schema = shared_schema(list(fragments), lambda path: fragments[path].physical_schema)
     return FeatherScan(paths, schema)
@@ -138,9 +140,24 @@ def parsed_elsewhere(what: str) -> InvalidInputError:
     )
 
 
-def unreadable(what: str) -> InvalidInputError:
+def empty_file(path: str) -> UnreadableError | None:
+    """The error for a file without a single byte; None for others."""
+    with contextlib.suppress(OSError):
+        if not Path(path).stat().st_size:
+            return UnreadableError(
+                f"could not read {path!r}: it is empty.", hint="Write it again, with its columns and rows."
+            )
+    return None
+
+
+def unreadable_file(path: str) -> UnreadableError:
+    """The error for a file that cannot be read."""
+    return empty_file(path) or unreadable(repr(path))
+
+
+def unreadable(what: str) -> UnreadableError:
     """The error for a file that is not what its ending says; the reader's own words may quote the data."""
-    return InvalidInputError(
+    return UnreadableError(
         f"could not read {what}: it is damaged, or holds values that do not fit its columns' types.",
         hint="Open it with the program that wrote it, and write it again, best as Parquet.",
     )
@@ -150,14 +167,14 @@ def shared_schema(paths: list[str], read: Callable[[str], pa.Schema]) -> pa.Sche
     """One schema for all files: columns in the order of the first, types wide enough for all."""
     schemas: dict[pa.Schema, str] = {}
     for path in paths:
-        schema = attempt(partial(read, path), unreadable(repr(path)), *READ_ERRORS).remove_metadata()
+        schema = attempt(partial(read, path), unreadable_file(path), *READ_ERRORS).remove_metadata()
         schemas.setdefault(schema, path)
     first, *others = schemas
     if not others:  # unifying refuses a name that comes twice, which is fine if it is not chosen
         return first
     for schema in others:
         _refuse_other_names(first.names, schema.names, schemas[first], schemas[schema])
-    unlike = InvalidInputError(
+    unlike = UnreadableError(
         f"expected files with columns of the same types, but those of {schemas[first]!r} and others differ.",
         hint="Write all files with one schema.",
     )
@@ -168,7 +185,7 @@ def _refuse_other_names(first: Sequence[str], other: Sequence[str], first_path: 
     """Refuse a file whose columns are not those of the first, in any order."""
     missing = sorted(set(first) ^ set(other))
     if missing:
-        raise InvalidInputError(
+        raise UnreadableError(
             f"expected files with the same columns, but {path!r} and {first_path!r} differ in {missing[:8]}.",
             hint="Write all files with one schema, or pass only those that belong together.",
         )

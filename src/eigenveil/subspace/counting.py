@@ -8,16 +8,16 @@ from typing import TypeVar
 import numpy as np
 
 from eigenveil._typing import FloatArray
-from eigenveil.engines import Population
+from eigenveil.engines import LeftOut, Population
 from eigenveil.kernels import to_single
-from eigenveil.mechanisms import Noisy, noisy_census, noisy_count, private_mean
+from eigenveil.mechanisms import Noisy, NoisyLeftOut, noisy_census, noisy_count, noisy_left_out, private_mean
 from eigenveil.privacy import Purpose
 from eigenveil.units import PrivateUnits
 
 UnitsT = TypeVar("UnitsT", bound=PrivateUnits)
 
-COUNT_SHARE, MEAN_SHARE = 0.01, 0.08
-"""Shares of mu^2 for the number of units and for their mean, where they are bought."""
+COUNT_SHARE, LEFT_OUT_SHARE, MEAN_SHARE = 0.01, 0.005, 0.08
+"""Shares of mu^2 for the number of units, what is left out of them, and their mean, where they are bought."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,11 @@ def buy_number(
         return Number(_at_least(1.0, noisy_count(counted, mu=mu, veil=units.veil)))
     census = noisy_census(counted, mu=mu, veil=units.veil)
     return Number(_at_least(1.0, census.good), _at_least(0.0, census.bad))
+
+
+def buy_left_out(units: PrivateUnits, left_out: LeftOut | None, *, mu: float) -> NoisyLeftOut | None:
+    """Noisy numbers of what is left out of the units; None, at no cost, where nothing can be."""
+    return None if left_out is None else noisy_left_out(left_out, mu=mu, veil=units.veil)
 
 
 def buy_mean(units: UnitsT, *, n_hat: float, mu: float) -> tuple[FloatArray, UnitsT]:

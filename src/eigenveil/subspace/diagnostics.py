@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
+
+from eigenveil.mechanisms import NoisyLeftOut
 
 
 class Diagnostics(Mapping[str, Any]):
@@ -72,6 +74,38 @@ class Followed(Diagnostics):
 
 
 @dataclass(frozen=True, eq=False)
+class LeftOutDiagnostics(Diagnostics):
+    """What was left out of units, by noisy numbers.
+
+    Parameters
+    ----------
+    people, rows : float, optional
+        How many people have a row that was left out, and the sum over people of the share of their rows that were;
+        None where every unit is one row.
+    unknown : dict of str to float
+        For every group of columns, how many units have a row that is 0 in all of them.
+    noise : float
+        Standard deviation of the noise on each.
+    """
+
+    people: float | None
+    rows: float | None
+    unknown: dict[str, float]
+    noise: float
+
+    @classmethod
+    def of(cls, lost: NoisyLeftOut) -> Self:
+        """What was bought."""
+        numbers = [one for one in (lost.people, lost.rows, *lost.unknown.values()) if one is not None]
+        return cls(
+            people=None if lost.people is None else lost.people.value,
+            rows=None if lost.rows is None else lost.rows.value,
+            unknown={name: one.value for name, one in lost.unknown.items()},
+            noise=numbers[0].scale,
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class TrackedDiagnostics(Diagnostics):
     """Of `tracked_pca`.
 
@@ -99,6 +133,13 @@ class TrackedDiagnostics(Diagnostics):
     expected_zeta: float
     passes: int
     followed: Followed
+
+
+@dataclass(frozen=True, eq=False)
+class TrackedPeopleDiagnostics(TrackedDiagnostics):
+    """Of `tracked_pca` where something can be left out of a unit: also noisy numbers of it."""
+
+    left_out: LeftOutDiagnostics
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +197,7 @@ KINDS: dict[str, type[Diagnostics | PerComponent]] = {
     kind.__name__: kind
     for kind in (
         TrackedDiagnostics,
+        TrackedPeopleDiagnostics,
         MatrixDiagnostics,
         ProjectorDiagnostics,
         PrintedProjectorDiagnostics,
@@ -176,9 +218,11 @@ def restored(kind: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
         There is no such kind, or it has other fields.
     """
     given = dict(values)
-    if KINDS[kind] is TrackedDiagnostics:
+    if issubclass(KINDS[kind], TrackedDiagnostics):
         given["rounds"] = tuple(Round(**one) for one in given["rounds"])
         given["followed"] = Followed(**given["followed"])
+    if KINDS[kind] is TrackedPeopleDiagnostics:
+        given["left_out"] = LeftOutDiagnostics(**given["left_out"])
     return KINDS[kind](**given)
 
 

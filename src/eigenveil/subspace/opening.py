@@ -118,7 +118,8 @@ def check_k(k: int, d: int) -> int:
     if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= d:
         raise InvalidInputError(
             f"expected a whole number of components from 1 to {d} (the number of columns), got {k!r}.",
-            hint="A share of variance cannot be asked for: how many components it takes is itself private.",
+            hint="A share of variance cannot be asked for: how many components it takes is itself private. After "
+            "a fit, pca.components_for(0.9) says it from the variances that were paid for.",
         )
     return k
 

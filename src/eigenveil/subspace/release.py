@@ -59,6 +59,17 @@ class Release:
         return f"<Release of {self.algorithm}:{verdict} {k} components of {d} columns, {self.ledger!r}>"
 
 
+def component_names(k: int) -> list[str]:
+    """What components are called wherever they are named: pc1, pc2, and so on.
+
+    Examples
+    --------
+    >>> component_names(2)
+    ['pc1', 'pc2']
+    """
+    return [f"pc{i + 1}" for i in range(k)]
+
+
 def signed(components: FloatArray) -> FloatArray:
     """Rows with the sign that makes their entry of largest size positive.
 

@@ -6,6 +6,7 @@ A warning is data (`Release.warnings`): Python, the command line and the report 
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,13 +14,21 @@ from enum import StrEnum
 from typing import Any, Self
 
 from eigenveil.errors import PrivacyWarning
-from eigenveil.mechanisms import Noisy
+from eigenveil.mechanisms import Noisy, NoisyLeftOut
+from eigenveil.mechanisms.radius import EDGES
 from eigenveil.subspace.variances import Variances
 
+TOO_LARGE = "too large (a row's norm must stay below 1e154)"
 FEW = 0.1
 """Noise of a count over the number of units that a radius search still stands: 5 standard deviations."""
 MANY_BAD = 0.05
 """The share of bad units above which a warning names them."""
+MANY_LEFT_OUT = 0.01
+"""The share of people's rows left out, or of units with an unknown value, above which a warning says so."""
+CLEAR = 5
+"""Standard deviations by which such a number must pass that share: noise alone does so once in 3 million fits."""
+SMALLEST_VARIANCE = 4 * float(EDGES[0])
+"""Radii around variances that are not above this were found at the lower end of what is searched."""
 MANY_CLIPPED = 0.05
 """The share of clipped units above which released variances are said to be too low."""
 
@@ -29,9 +38,12 @@ class Code(StrEnum):
 
     TOO_FEW_UNITS = "too-few-units"
     BAD_UNITS = "bad-units"
+    ROWS_LEFT_OUT = "rows-left-out"
+    UNKNOWN_VALUES = "unknown-values"
     NO_EIGENGAP = "no-eigengap"
     LARGE_DELTA = "large-delta"
     LOST_IN_NOISE = "lost-in-noise"
+    NO_SPREAD = "no-spread"
     CLIPPED_VARIANCES = "clipped-variances"
     SMALL_BATCHES = "small-batches"
     BAD_ROWS = "bad-rows"
@@ -78,15 +90,50 @@ def too_few_units(n_hat: float, count_noise: float) -> list[ReleaseWarning]:
 
 
 def bad_units(good: float, bad: Noisy | None) -> list[ReleaseWarning]:
-    """Many units have no row of finite numbers, more than noise in their count could have made up."""
+    """Many units have no row that counts, more than noise in their count could have made up."""
     if bad is None or not bad.value - 3 * bad.scale > MANY_BAD * (good + bad.value):
         return []
     text = (
-        f"by a noisy count, {bad.value:.0f} units beside {good:.0f} good ones hold no row of finite numbers, and "
-        "add nothing. Fill in missing values by a rule that does not look at the data, or leave such columns out."
+        f"by a noisy count, {bad.value:.0f} units beside {good:.0f} good ones add nothing: in each of their rows "
+        f"a value is missing, infinite or {TOO_LARGE}. Fill in missing values by a public rule (fill=...), give "
+        "large values in another unit, or leave such columns out."
     )
     numbers = {"good": good, "bad": bad.value, "noise": bad.scale}
     return [ReleaseWarning(code=Code.BAD_UNITS, text=text, numbers=numbers)]
+
+
+def rows_left_out(units: float, lost: NoisyLeftOut | None) -> list[ReleaseWarning]:
+    """People's rows are left out, more of them than noise could have made up."""
+    if lost is None or lost.rows is None or lost.people is None or not _clearly(lost.rows, units):
+        return []
+    share, noise = min(lost.rows.value / units, 1.0), 2 * lost.rows.scale / units
+    text = (
+        f"on average, about {share:.0%} of a person's rows (+- {noise:.1%}) were left out, and about "
+        f"{lost.people.value:.0f} people lost at least one: a value is missing, infinite or {TOO_LARGE}. Fill in "
+        "missing values by a public rule (fill=...), or choose other columns."
+    )
+    numbers = {"share": share, "people": lost.people.value, "units": units, "noise": lost.rows.scale}
+    return [ReleaseWarning(code=Code.ROWS_LEFT_OUT, text=text, numbers=numbers)]
+
+
+def unknown_values(units: float, lost: NoisyLeftOut | None) -> list[ReleaseWarning]:
+    """Units hold values that are in no public list, more of them than noise could have made up."""
+    found = {} if lost is None else lost.unknown
+    return [
+        ReleaseWarning(
+            code=Code.UNKNOWN_VALUES,
+            text=f"by a noisy count, {number.value:.0f} of about {units:.0f} units hold a value of {name!r} that "
+            "is not in its public list, and count as 0 in all of its columns. Add the values that are missing.",
+            numbers={"unknown": number.value, "units": units, "noise": number.scale},
+        )
+        for name, number in found.items()
+        if _clearly(number, units)
+    ]
+
+
+def _clearly(number: Noisy, units: float) -> bool:
+    """Whether a sum over units is a share of them that matters, and more than noise could have made up."""
+    return number.value - CLEAR * number.scale > MANY_LEFT_OUT * units
 
 
 def no_eigengap() -> list[ReleaseWarning]:
@@ -118,8 +165,21 @@ def lost_in_noise(variances: Variances) -> list[ReleaseWarning]:
         f"the variance of component {', '.join(map(str, lost))} cannot be told from noise (below two standard "
         "deviations)."
     )
-    numbers = {"noise": variances.noise, **{f"component {i}": float(variances.explained[i - 1]) for i in lost}}
+    numbers = {"noise": variances.noise, **{f"pc{i}": float(variances.explained[i - 1]) for i in lost}}
     return [ReleaseWarning(code=Code.LOST_IN_NOISE, text=text, numbers=numbers)]
+
+
+def no_spread(variances: Variances) -> list[ReleaseWarning]:
+    """Nearly all units lie within the smallest radius that is searched for."""
+    seen = max(variances.seen, 0.0 if math.isnan(variances.rest_seen) else variances.rest_seen)
+    if not seen <= SMALLEST_VARIANCE:
+        return []
+    text = (
+        "the spread of the units is 0, or below the smallest that can be measured (a standard deviation of about "
+        f"{math.sqrt(SMALLEST_VARIANCE):.0e}): these variances are noise. If the columns do differ, multiply them "
+        "by a public number."
+    )
+    return [ReleaseWarning(code=Code.NO_SPREAD, text=text, numbers={"seen": seen, "smallest": SMALLEST_VARIANCE})]
 
 
 def clipped_variances(variances: Variances) -> list[ReleaseWarning]:
@@ -152,8 +212,8 @@ def bad_rows(slots: int, good: Noisy) -> list[ReleaseWarning]:
     if not bad > MANY_BAD * slots:
         return []
     text = (
-        f"by a noisy count, more than {bad / slots:.0%} of the rows of a batch are not finite numbers; "
-        "they leave their slots empty."
+        f"by a noisy count, more than {bad / slots:.0%} of the rows of a batch leave their slots empty: a value "
+        f"is missing, infinite or {TOO_LARGE}."
     )
     return [ReleaseWarning(code=Code.BAD_ROWS, text=text, numbers={"slots": slots, "bad": bad})]
 

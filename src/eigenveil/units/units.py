@@ -15,6 +15,7 @@ from eigenveil.engines import (
     DisjointPlan,
     Engine,
     FullPlan,
+    LeftOut,
     LocalEngine,
     Plan,
     PoissonPlan,
@@ -27,7 +28,7 @@ from eigenveil.errors import InvalidInputError, NotDisjointError
 from eigenveil.mechanisms.byte_source import SeededBytes
 from eigenveil.mechanisms.exact_noise import gaussian_integers
 from eigenveil.mechanisms.veil import Veil
-from eigenveil.operators import Matrices, MeanRows, Operator, Products, Tensor, Variances
+from eigenveil.operators import Matrices, MeanRows, Operator, Products, Tensor, Variances, made_of_rows
 from eigenveil.privacy.budget import Budget
 from eigenveil.privacy.relation import Relation
 from eigenveil.sources import Block
@@ -119,6 +120,12 @@ class Units:
     def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> SampledPopulation:
         """The population of u_j^T A_i u_j and, last, the rest of the trace; `entries` says which of them."""
         return self._population(Variances(U, entries))
+
+    def left_out(self) -> LeftOut | None:
+        """What is left out of people, and by groups of columns; None for matrices, and rows without groups."""
+        if not made_of_rows(self.operator) or (self.single_rows and not self.operator.groups):
+            return None
+        return LeftOut(self.operator, plan=self.plan, engine=self.engine, passes=self.passes)
 
     def _population(self, tensor: Tensor) -> SampledPopulation:
         return SampledPopulation(self.operator, tensor, plan=self.plan, engine=self.engine, passes=self.passes)

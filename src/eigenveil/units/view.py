@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol, Self
 
 from eigenveil._typing import FloatArray
-from eigenveil.engines import Population
+from eigenveil.engines import LeftOut, Population
 from eigenveil.engines.sampled import Passes
 from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy.budget import Budget
@@ -52,6 +52,9 @@ class PrivateUnits(Protocol):
 
     def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> Population:
         """The population of u_j^T A_i u_j and, last, the rest of the trace; `entries` says which of them."""
+
+    def left_out(self) -> LeftOut | None:
+        """What is left out of the units; None where nothing can be (by schema): single rows without groups."""
 
     def shifted(self, shift: FloatArray) -> Self:
         """The same with `shift` subtracted from every row."""

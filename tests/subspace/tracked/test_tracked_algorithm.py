@@ -188,7 +188,7 @@ def test_variances_are_bought_and_in_order():
 def test_bad_units_are_counted_and_told_of():
     X = np.random.default_rng(0).normal(size=(20_000, 6))
     X[:3000, 2] = np.nan
-    with pytest.warns(UserWarning, match="hold no row of finite numbers") as caught:
+    with pytest.warns(UserWarning, match="missing, infinite or too large") as caught:
         release = tracked_pca(X, 2, epsilon=1.0, delta=1e-6)
     assert release.diagnostics["bad_units"] == pytest.approx(3000, abs=400)
     assert f"{release.diagnostics['bad_units']:.0f} units" in str(caught[0].message)

@@ -79,11 +79,12 @@ def run(
     if seed is not None:
         warn(f"{NOT_PRIVATE}: with --seed the noise can be repeated, so that no guarantee holds.")
     found = None if account is None else _found(account)
-    request = FitRequest.of(model, files, units, settings=settings)
-    operator = request.operator
-    assert made_of_rows(operator), "files hold rows"
-    if wanted is not None and wanted.groups is not None:
-        check_groups(wanted.groups, files, operator, units)
+    with usage():
+        request = FitRequest.of(model, files, units, settings=settings)
+        operator = request.operator
+        assert made_of_rows(operator), "files hold rows"
+        if wanted is not None and wanted.groups is not None:
+            check_groups(wanted.groups, files, operator, units)
     if plan_only:
         show_plan(Planned(request=request, asked=asked, wanted=wanted, units=units), found, as_json=as_json)
         return

@@ -7,18 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.csv as pc
 import typer
 
-from eigenveil._atomic_files import written_whole
-from eigenveil.cli.choosing import as_columns, as_data, check_target
-from eigenveil.cli.speaking import NOT_PRIVATE, warn
+from eigenveil.cli.choosing import as_columns, as_data, as_names, check_target
+from eigenveil.cli.speaking import NOT_PRIVATE, usage, warn
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators import DPPCA
-from eigenveil.estimators.score_files import write_scores
+from eigenveil.estimators.score_files import put_scores, scores_schema, write_scores
 from eigenveil.persistence import load
 from eigenveil.sources.files import has_named_columns
+from eigenveil.sources.kept import open_kept
 from eigenveil.sources.paths import FORMATS
 
 
@@ -27,6 +25,7 @@ def run(
     *,
     model: Path,
     columns: list[str] | None,
+    keep: list[str] | None,
     header: bool | None,
     out: Path | None,
     force: bool,
@@ -36,18 +35,24 @@ def run(
     if kind not in ("csv", "parquet"):
         raise typer.BadParameter("expected a file that ends in .parquet or .csv.", param_hint="--out")
     loaded = load(model)
-    blocks = _scores(loaded, as_data(data, header=header), columns)
+    names = [str(name) for name in loaded.get_feature_names_out()]
+    with usage():
+        files = as_data(data, header=header)
+        blocks = _scores(loaded, files, columns)
+        kept = None if not keep else open_kept(files, as_names(keep))
+        schema = scores_schema(names, kept)
     if out is not None:
         check_target(out, force=force, folder=False)
     warn(f"{NOT_PRIVATE}: scores are functions of single rows. Keep them where the data are; publish the model.")
-    names = [str(name) for name in loaded.get_feature_names_out()]
     if out is None:
-        _write_csv(blocks, names, sys.stdout.buffer)
-    elif kind == "parquet":
-        write_scores(blocks, names, out)
+        written = put_scores(blocks, schema, sys.stdout.buffer, kept=kept)
     else:
-        with written_whole(out) as part, part.open("wb") as sink:
-            _write_csv(blocks, names, sink)
+        written = write_scores(blocks, names, out, kept=kept)
+    if written.without_scores:
+        warn(
+            f"{written.without_scores} of {written.rows} rows have no scores: a value is missing or infinite, or "
+            "a line has too many or too few entries. They are written in their places, with empty scores."
+        )
 
 
 def _scores(model: DPPCA, data: Any, columns: list[str] | None) -> Iterator[Any]:
@@ -62,10 +67,3 @@ def _scores(model: DPPCA, data: Any, columns: list[str] | None) -> Iterator[Any]
     if columns is not None:
         model.layout_ = model.layout_.choosing(as_columns(columns, data))
     return model.transform_blocks(data)
-
-
-def _write_csv(blocks: Iterator[Any], names: list[str], sink: Any) -> None:
-    schema = pa.schema([(name, pa.float64()) for name in names])
-    with pc.CSVWriter(pa.PythonFile(sink, mode="w"), schema) as writer:
-        for block in blocks:
-            writer.write_table(pa.Table.from_arrays([pa.array(column) for column in block.T], schema=schema))

@@ -2,6 +2,7 @@
 
 TrackedPCA({A_i}, k, mu):
   1  n_hat <- n if declared public, else a noisy count of good units (and of bad ones)     # 1 % of mu^2
+     if units are people, or columns have groups: noisy numbers of what is left out        # 0.5 %
      if rows are to be centred: a private mean, subtracted from every row                  # 8 %
   2  state <- Sigma itself, with 25 % of the rest, clipped at its best radius
        (beyond 1024 columns: four rounds from a random start)
@@ -26,17 +27,38 @@ import numpy as np
 import numpy.typing as npt
 
 from eigenveil._checks import whole
-from eigenveil.engines import Asked, Population, read_ahead
+from eigenveil.engines import Asked, LeftOut, Population, read_ahead
 from eigenveil.mechanisms.norm_curve import NormCurve
 from eigenveil.mechanisms.radius import EDGES
 from eigenveil.privacy import Purpose, split_mu
 from eigenveil.subspace.algorithm import Algorithm, Options
 from eigenveil.subspace.bounds import Declared, declared_spectrum
-from eigenveil.subspace.counting import COUNT_SHARE, MEAN_SHARE, buy_mean, buy_number
-from eigenveil.subspace.diagnostics import Followed, Round, TrackedDiagnostics
+from eigenveil.subspace.counting import (
+    COUNT_SHARE,
+    LEFT_OUT_SHARE,
+    MEAN_SHARE,
+    buy_left_out,
+    buy_mean,
+    buy_number,
+)
+from eigenveil.subspace.diagnostics import (
+    Followed,
+    LeftOutDiagnostics,
+    Round,
+    TrackedDiagnostics,
+    TrackedPeopleDiagnostics,
+)
 from eigenveil.subspace.opening import RunArguments, public_face, refuse_unknown
 from eigenveil.subspace.release import Release, signed
-from eigenveil.subspace.release_warnings import bad_units, clipped_variances, lost_in_noise, too_few_units
+from eigenveil.subspace.release_warnings import (
+    bad_units,
+    clipped_variances,
+    lost_in_noise,
+    no_spread,
+    rows_left_out,
+    too_few_units,
+    unknown_values,
+)
 from eigenveil.subspace.tracked.loss import unconverged
 from eigenveil.subspace.tracked.question import Asking, Purse, Question
 from eigenveil.subspace.tracked.state import State
@@ -145,11 +167,18 @@ def tracked_pca(
 def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
     """Steps 1 to 4, with all of the units' budget."""
     spectrum = declared_spectrum(options.spectrum, k, units.d)
-    shares = [COUNT_SHARE * (options.n is None), MEAN_SHARE * options.center, VARIANCES_SHARE * (spectrum is None)]
-    mu_count, mu_mean, mu_variances, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
+    left_out = units.left_out()
+    shares = [
+        COUNT_SHARE * (options.n is None),
+        LEFT_OUT_SHARE * (left_out is not None),
+        MEAN_SHARE * options.center,
+        VARIANCES_SHARE * (spectrum is None),
+    ]
+    mu_count, mu_left_out, mu_mean, mu_variances, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1
-    first = _read_first(units, options)
+    first = _read_first(units, options, left_out)
     number = buy_number(units, n=options.n, mu=mu_count, bad_too=True, population=first)
+    lost = buy_left_out(units, left_out, mu=mu_left_out)
     n_hat, mean = number.good.value, None
     if options.center:
         mean, units = buy_mean(units, n_hat=n_hat, mu=mu_mean)
@@ -172,9 +201,19 @@ def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
         order = np.arange(k)
         eigenvalues, variances = spectrum[:k].copy(), None
     found = too_few_units(n_hat, search.count_noise)
-    found += bad_units(n_hat, number.bad)
+    everyone = n_hat + (0.0 if number.bad is None else number.bad.value)
+    found += [*bad_units(n_hat, number.bad), *rows_left_out(everyone, lost), *unknown_values(everyone, lost)]
     if variances is not None:
-        found += [*lost_in_noise(variances), *clipped_variances(variances)]
+        found += [*no_spread(variances), *lost_in_noise(variances), *clipped_variances(variances)]
+    told = TrackedDiagnostics(
+        n_hat=n_hat,
+        bad_units=None if number.bad is None else number.bad.value,
+        rounds=tuple(search.rounds),
+        clip=search.sigma_kept,
+        expected_zeta=search.expected_zeta,
+        passes=units.passes.made,
+        followed=_followed(state, order),
+    )
     return Release(
         algorithm="tracked",
         components=components[order],
@@ -182,15 +221,9 @@ def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
         variances=variances,
         mean=mean,
         ledger=units.veil.ledger,
-        diagnostics=TrackedDiagnostics(
-            n_hat=n_hat,
-            bad_units=None if number.bad is None else number.bad.value,
-            rounds=tuple(search.rounds),
-            clip=search.sigma_kept,
-            expected_zeta=search.expected_zeta,
-            passes=units.passes.made,
-            followed=_followed(state, order),
-        ),
+        diagnostics=told
+        if lost is None
+        else TrackedPeopleDiagnostics(**told, left_out=LeftOutDiagnostics.of(lost)),
         warnings=tuple(found),
     )
 
@@ -274,12 +307,20 @@ class Search:
         return f"round {len(self.rounds) + 1} ({kind})"
 
 
-def _read_first(units: PrivateUnits, options: TrackedOptions) -> Population | None:
-    """What is asked after the number of units, read in one pass with it; None where that is not known yet."""
+def _read_first(units: PrivateUnits, options: TrackedOptions, left_out: LeftOut | None) -> Population | None:
+    """What is asked after the number of units, read in one pass with it and with what is left out of them.
+
+    None where neither is read yet: what is asked next is not known.
+    """
     if not options.center and units.d > options.tuning.widest_sigma:
-        return None
-    first = units.vectors() if options.center else units.matrices()
-    read_ahead(Asked(first, np.zeros(first.shape), np.append(EDGES, np.inf)))
+        if left_out is None:
+            return None
+        first: Population = units.block(np.eye(units.d, 1))
+        edges = np.array([np.inf])
+    else:
+        first = units.vectors() if options.center else units.matrices()
+        edges = np.append(EDGES, np.inf)
+    read_ahead(Asked(first, np.zeros(first.shape), edges), beside=left_out)
     return first
 
 
