@@ -313,14 +313,15 @@ def _refuse_types(bad: Sequence[str], good: Sequence[str], types: Mapping[str, C
     """Refuse columns that do not hold numbers, and show how to take them all the same."""
     listed = ", ".join(f"{name!r} ({types[name].name})" for name in bad[:_SHOWN])
     ways = {name: _way(types[name]) for name in bad[:_SHOWN] if types[name].kind is not Kind.OTHER}
-    hints = [f"Choose columns=[...] among those that hold numbers ({some(good)})."] if good else []
+    choose = f"Choose columns=[...] among those that hold numbers ({some(good)})."
+    hints = [choose if good else "No column holds numbers."]
     if ways:
         hints.append(f"Or declare, by what is public, how to read others: encode={ways}.")
     if any(types[name].kind is Kind.TEXT for name in ways):
         hints.append("For dates in text: 'days since 2000-01-01'.")
     raise InvalidInputError(
         f"expected columns of numbers, got {listed}{', ...' if len(bad) > _SHOWN else ''}.",
-        hint=" ".join(hints) or "No column holds numbers.",
+        hint=" ".join(hints),
     )
 
 
