@@ -129,7 +129,7 @@ def of_fit(name, data=None, units=None):
     found = {
         name: value
         for name, value in vars(pca).items()
-        if name.endswith("_") and name not in ("ledger_", "release_") and not name.startswith("_")
+        if name.endswith("_") and name not in ("ledger_", "release_", "layout_") and not name.startswith("_")
     }
     steps = [(one.what, one.step, one.share) for one in heard]
     return {**found, "release": released(pca.release_), "steps": steps}

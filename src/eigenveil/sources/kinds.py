@@ -57,7 +57,7 @@ def is_text(kind: pa.DataType) -> bool:
 def frame_type(kind: Any, *, objects: bool) -> ColumnType:
     """What a column of this type of narwhals holds; `objects` says that Python objects can be read one by one."""
     if kind in (nw.Categorical, nw.Enum):  # whose own text may list values
-        return ColumnType("categories", Kind.TEXT, coded=True)
+        return ColumnType("Enum" if kind == nw.Enum else "Categorical", Kind.TEXT, coded=True)
     name = str(kind)
     if kind == nw.Object:
         return ColumnType(name, Kind.TEXT if objects else Kind.OTHER)
