@@ -29,6 +29,10 @@ SETTINGS = {"columns": COLUMNS, "encode": ENCODE, "fill": FILL}
 COARSE = {"algorithm": "dp-gauss-1", "random_state": 0}
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:by a noisy count, .* hold a value")
+"""The clinic has a site that no list names, and how loudly that is said is chance."""
+
+
 def clinic(n=N, seed=0):
     rng = np.random.default_rng(seed)
     gaps = np.where(rng.random(n) < 0.3, np.nan, rng.normal(5, 2, n))
@@ -414,3 +418,14 @@ def test_plain_json_of_a_layout_has_no_surprises():
         "fill": {"lab_a": 0.0, "lab_b": 0.0, "bmi": 25.0},
     }
     assert isinstance(dt.date.fromisoformat(layout.plain["encode"]["visit"].split()[-1]), dt.date)
+
+
+def test_values_that_no_list_knows_are_counted_with_noise():
+    frame = pd.DataFrame({"site": ["north", "south", None, "moon"] * 5000, "x": np.arange(20000.0)})
+    with pytest.warns(UserWarning, match=r"units hold a value of 'site' that is not in its public list"):
+        pca = DPPCA(1, encode={"site": ["north", "south"]}).fit(frame)
+    (entry,) = [entry for entry in pca.ledger_.entries if "left out" in entry.what]
+    assert entry.mu > 0
+    (unknown,) = [one for one in pca.warnings_ if "'site'" in one.text]
+    counted = int(unknown.text.split("count, ")[1].split()[0])
+    assert abs(counted - 10_000) < 1_000, "its noise has a standard deviation of 60"
