@@ -10,9 +10,11 @@ from typing import Any, Self
 
 from sklearn.utils.metaestimators import available_if
 
+from eigenveil._typing import FloatArray
 from eigenveil.engines import Engine
 from eigenveil.errors import InvalidInputError, PrivacyWarning
 from eigenveil.estimators.absent import FITTED
+from eigenveil.estimators.by_name import read_scales
 from eigenveil.estimators.inputs import note_columns, open_block
 from eigenveil.estimators.model import ReleasedModel
 from eigenveil.estimators.progress import CallbackSupportMixin, Progress, Reporter, with_callbacks
@@ -247,7 +249,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
             stream = new_stream(settings, people=units is not None)
             self._forget()
             self._fitted_with = parameters_of_fit(self)
-        mean, scale = settings.declared_mean(self.n_features_in_), settings.declared_scale(self.n_features_in_)
+        mean, scale = settings.declared_mean(self.n_features_in_), self._declared_scale(settings)
         with Reporter(settings.callback).watching(stream.ledger, stream.budget.mu):
             add_to_stream(stream, X, units, mean=mean, scale=scale)
         self._stream = stream
@@ -358,12 +360,16 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
                 hint="Set it back to go on with this stream, or begin another one with a new DPPCA.",
             )
 
+    def _declared_scale(self, settings: Settings) -> FloatArray | None:
+        """Public scales of the columns of a stream."""
+        names = vars(self).get("feature_names_in_")
+        return read_scales(settings.scale, self.n_features_in_, None if names is None else list(names)).declared
+
     def _take_from_stream(self, settings: Settings) -> None:
         self.n_samples_seen_ = self._stream.arrivals
         if not self._stream.batches:
             return
-        d = self.n_features_in_
-        mean, scale = settings.declared_mean(d), settings.declared_scale(d)
+        mean, scale = settings.declared_mean(self.n_features_in_), self._declared_scale(settings)
         self.__dict__.update(attributes(self._stream.release(), mean=mean, scale=scale, n_hat=None))
 
 

@@ -8,7 +8,7 @@ from eigenveil.operators.operator import Operator
 from eigenveil.operators.people import PeopleOperator
 from eigenveil.operators.rows import RowsOperator
 from eigenveil.operators.spiked import SpikedOperator
-from eigenveil.operators.tensors import Matrices, MeanRows, Products, Tensor, Variances
+from eigenveil.operators.tensors import Matrices, MeanRows, Products, Squares, Tensor, Variances
 
 __all__ = [
     "Entries",
@@ -20,6 +20,7 @@ __all__ = [
     "Products",
     "RowsOperator",
     "SpikedOperator",
+    "Squares",
     "Tensor",
     "Variances",
     "as_operator",
