@@ -17,6 +17,9 @@ from eigenveil.sources import Block
 _MANY = 1 << 18
 """Entries of rows of people that are handled at a time: as many columns as that makes, at least one."""
 
+_PLAIN = 1e154
+"""Squares of numbers up to it are finite."""
+
 
 class Entries(NamedTuple):
     """Numbers, the columns that they are of (an array that broadcasts with them), and how often each is there."""
@@ -43,14 +46,14 @@ def column_entries(
 
 def _of_rows(operator: Any, block: Block, columns: IntArray, *, squared: bool) -> Iterator[Entries]:
     each = np.arange(len(columns))
+    which = slice(None) if np.array_equal(columns, np.arange(operator.d)) else columns
     for where in cut(block.units, 64 * operator.d):  # pieces of 128 kB: larger ones get fresh memory each time
         rows = operator.dense(block.values[where])
+        good = _with_finite_squares(rows)
+        numbers = rows[:, which]
         with np.errstate(all="ignore"):
-            squares = rows * rows
-        good = np.isfinite(squares).all(axis=1)
-        numbers = (squares if squared else rows)[:, columns]
-        numbers[~good] = np.nan
-        yield Entries(numbers, each)
+            numbers = numbers * numbers if squared else numbers
+        yield Entries(numbers if good is None else np.where(good[:, None], numbers, np.nan), each)
 
 
 def _of_sparse_rows(operator: Any, block: Block, columns: IntArray, *, squared: bool) -> Iterator[Entries]:
@@ -84,9 +87,10 @@ def _of_people(operator: Any, block: Block, columns: IntArray, *, squared: bool)
     thin, values = bool(sparse.issparse(block.values)), cast("Any", block.values)
     person = np.repeat(np.arange(block.units), np.diff(block.offsets))
     good = _good_rows(operator, values)
-    person = person[good]
+    if not good.all():
+        values, person = (values if thin else np.asarray(values))[good], person[good]
     counts = np.bincount(person, minlength=block.units)
-    values = values[good].tocsc() if thin else np.asarray(values)[good]
+    values = values.tocsc() if thin else np.asarray(values)
     width = max(1, _MANY // max(1, person.size))
     for start in range(0, len(columns), width):
         some = columns[start : start + width]
@@ -99,15 +103,22 @@ def _of_people(operator: Any, block: Block, columns: IntArray, *, squared: bool)
 
 
 def _good_rows(operator: Any, values: Any) -> BoolArray:
-    shift = np.zeros(operator.d) if operator.shift is None else operator.shift
     if sparse.issparse(values):
-        return _good_sparse_rows(values, shift)
-    good = np.empty(values.shape[0], dtype=bool)
-    for where in cut(values.shape[0], operator.d):
-        with np.errstate(all="ignore"):
-            away = np.asarray(values[where], dtype=np.float64) - shift
-            good[where] = np.isfinite(away * away).all(axis=1)
+        return _good_sparse_rows(values, np.zeros(operator.d) if operator.shift is None else operator.shift)
+    good = np.ones(values.shape[0], dtype=bool)
+    for where in cut(values.shape[0], 16 * operator.d):
+        some = _with_finite_squares(operator.dense(values[where]))
+        if some is not None:
+            good[where] = some
     return good
+
+
+def _with_finite_squares(rows: FloatArray) -> BoolArray | None:
+    """Which rows have finite squares throughout; None for all."""
+    with np.errstate(all="ignore"):
+        if np.min(rows, initial=0.0) >= -_PLAIN and np.max(rows, initial=0.0) <= _PLAIN:
+            return None
+        return np.isfinite(rows * rows).all(axis=1)
 
 
 def _sums(numbers: FloatArray, person: IntArray, units: int) -> FloatArray:

@@ -12,7 +12,8 @@ BuyScales({x_i}, columns, n_hat, mu):
      n <- as many units as were seen in one column, if n_hat is more: it may count units that are bad
   Measure, for all columns together:
   3  a <- ((x_1 - c_1)^2 / sqrt(E4_1), ...), a vector per unit; V <- sqrt(E4) times its noisy mean, clipped to
-     length r = 2.5 sqrt(columns) + 5;  V <- V - (mean - c)^2, if a mean is known well enough
+     length r = 2.5 sqrt(columns) + 5, or up to 8 times that where noise is small;
+     V <- V - (mean - c)^2, if a mean is known well enough
   4  V <- V + max(0, V - E2 - 2 noise): what lies beyond the counted bins, once more for what lies beyond the clip
      V <- V + 2 noise, if it is below 4 noise;  unknown, if E2 < V/5
   5  scale <- sqrt(V); where unknown, a number that is rather too large
@@ -27,7 +28,7 @@ import numpy as np
 
 from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.kernels import to_single
-from eigenveil.mechanisms.clipped_mean import Given, clipped_mean
+from eigenveil.mechanisms.clipped_mean import Given, clipped_mean, mean_noise
 from eigenveil.mechanisms.columns import ColumnCounts, column_counts, column_sums
 from eigenveil.mechanisms.noisy import NoisyMean
 from eigenveil.mechanisms.veil import Veil
@@ -40,7 +41,8 @@ SHARES, TURNS = (0.31, 0.27), ((0.04, 0.18), (0.04, 0.06), (0.04, 0.06))
 """Shares of mu^2: for counts (step 2) and squares (step 3), and for counts and sum of each turn of step 1. Where
 there are no turns, they leave their shares to the others."""
 SURE, LIKELY = 5.5, 3.0
-"""A bin counts above so many standard deviations of its noise: by itself, and beside one that does."""
+"""A bin counts above so many standard deviations of its noise: by itself, or with its two neighbours; and beside
+one that does."""
 _STEPS = 3
 """How far from sure bins likely ones are looked for."""
 _HELD = 0.6
@@ -48,7 +50,9 @@ _AT_REST = 5.0
 _ONE_POINT = 0.8
 """The share of all units in one octave above which they may be one point; where no centre is looked for."""
 _NOISY, _ADDED = 4.0, 2.0
-_HEAVY = 0.3
+_LITTLE = 0.02
+"""Noise in units of sqrt(E4) up to which squares are clipped later than they need be."""
+_HEAVY = 0.2
 """The share of the variance from beyond the counted bins at which a tail is called heavy."""
 _BEYOND = 5.0
 _WELL_KNOWN = 0.2
@@ -115,7 +119,7 @@ class ColumnScales:
     noisy : array of bool
         Noise is more than a quarter of the variance; two standard deviations of it were added.
     beyond : array
-        The share of the variance that comes from beyond the counted bins. Above .3 a tail is heavy, and the scale
+        The share of the variance that comes from beyond the counted bins. Above .2 a tail is heavy, and the scale
         rather too small.
     """
 
@@ -239,6 +243,8 @@ def measure(units: Units, rough: Look, *, mu: float, mean: NoisyMean | None = No
         # 3
         weight = np.sqrt(rough.fourth[known])
         radius = 2.5 * math.sqrt(known.size) + 5.0
+        noise_of = mean_noise(radius, mu=mu, n_hat=rough.n, relation=units.veil.relation)
+        radius *= min(max(_LITTLE / noise_of, 1.0), 8.0)
         squares = units.squares(rough.columns[known], rough.second[known] / weight, radius)
         found = clipped_mean(
             squares,
@@ -315,6 +321,9 @@ def _seen(counts: ColumnCounts) -> FloatArray:
     Exact zeros, in the first bin, have no bins beside them.
     """
     sure, likely = (counts.value > times * counts.noise for times in (SURE, LIKELY))
+    three = np.zeros_like(counts.value)
+    three[:, 2:-1] = counts.value[:, 1:-2] + counts.value[:, 2:-1] + counts.value[:, 3:]
+    sure |= likely & (three > SURE * math.sqrt(3.0) * counts.noise)
     for _ in range(_STEPS):
         beside = np.zeros_like(sure)
         beside[:, 2:] |= sure[:, 1:-1]
