@@ -55,12 +55,14 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     center : bool or array of shape (d,)
         True: buy a private mean and take it off (8 % of the budget). An array: a mean that is public anyway, which
         costs nothing and is written in the ledger as declared.
-    scale : None, "private" or array of shape (d,)
-        What columns are divided by. "private": bought per column (8 %; the mean is then bought per column too).
-        An array: public scales, declared in the ledger. Takes the place of a StandardScaler, which is not private.
-    bounds : pair (low, high), optional
-        Public bounds of the columns, numbers or one per column: a mean is then bought around their middle, which
-        costs less where that is nearer to it than 0 is. Nothing is clipped to them. Declared in the ledger.
+    scale : None, "private", array of shape (d,) or mapping
+        What columns are divided by. "private": a private standard deviation each (16 % of the budget). An array:
+        public scales, declared in the ledger. A mapping: either for some columns, by name, pattern or position;
+        the others are left as they are. Takes the place of a StandardScaler, which is not private.
+    bounds : pair (low, high) or mapping, optional
+        Public bounds of the columns, numbers or one per column, or pairs for some columns as in `scale`: a mean,
+        and private scales, are then bought around their middle, with less noise. Nothing is clipped to them.
+        Declared in the ledger.
     whiten : bool
         Whether `transform` divides by the root of the released variances.
     engine : "auto" or an engine
@@ -114,6 +116,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     no rows, few rows               directions full of noise, and a warning from released numbers
     nan, inf                        such rows are left out in silence; `transform` gives nan for them
     n_components = d, d = 1         as any
+    a private scale that is lost    too large rather than too small; a warning names the column
     n_components > d                refused before anything is drawn
     units given as matrices         center=False and scale=None only
     a search, a cross-validation    refused unless a ledger is shared; scores and choice are not covered: it warns

@@ -101,8 +101,8 @@ def column_counts(
     >>> rows = samples.rows(np.tile([3.0, -500.0], (10_000, 1)))
     >>> columns = ColumnPopulation(SampledPopulation(rows, MeanRows()), np.arange(2))
     >>> found = column_counts(columns, np.array([1.0, 10.0, 1000.0]), mu=10.0, veil=veil)
-    >>> np.round(found.value, -2).tolist(), round(found.noise, 3)
-    ([[0.0, 10000.0, 0.0], [0.0, 0.0, 10000.0]], 0.141)
+    >>> np.round(found.value, -2).astype(int).tolist(), round(found.noise, 3)
+    ([[0, 10000, 0], [0, 0, 10000]], 0.141)
     """
     p = population.columns.size
     moved = 2 * p if veil.relation is Relation.REPLACE else p

@@ -118,7 +118,8 @@ def _with_finite_squares(rows: FloatArray) -> BoolArray | None:
     with np.errstate(all="ignore"):
         if np.min(rows, initial=0.0) >= -_PLAIN and np.max(rows, initial=0.0) <= _PLAIN:
             return None
-        return np.isfinite(rows * rows).all(axis=1)
+        good: BoolArray = np.all(np.isfinite(rows * rows), axis=1)
+        return good
 
 
 def _sums(numbers: FloatArray, person: IntArray, units: int) -> FloatArray:
