@@ -202,10 +202,10 @@ warnings.
 
 {first}
 
-A count of units in a column has noise of standard deviation 118 here (all columns are counted at once:
-sqrt(40) over mu), and a bin counts from 5.5 of these on: 650 units, or 6.5 % of 10,000. So a flag of 6 % is
-seen in some tables and not in others, and one of 3 % or 1 % hardly ever: they would need n = 20,000 and
-65,000. Declared bounds (0, 1) tell where to look. Outliers of 1 % are as invisible: the scale is that of all
+A count of units in a column has noise of standard deviation 120 here (all columns are counted at once:
+sqrt(40) over mu), and a bin counts from 5.5 of these on: 660 units, or 6.6 % of 10,000. So a flag of 6 % is
+seen in some tables and not in others, and one of 3 % or 1 % hardly ever: they would need n = 22,000 and
+66,000. Declared bounds (0, 1) tell where to look. Outliers of 1 % are as invisible: the scale is that of all
 other units.
 
 The same with n = 50,000:
