@@ -55,6 +55,20 @@ def test_csv_to_stdout_alone(eigenveil, folder, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_scales_and_bounds_for_some_columns(eigenveil, folder):
+    given = ("--scale", "x*=private", "--scale", "age=9", "--bounds", "age=0,110", "--epsilon", 4)
+    planned = eigenveil("fit", folder / "rows.parquet", *given, "--plan-only", "--json")
+    assert json.loads(planned.out)["scale"] == "private for some columns, declared public"
+    answer = eigenveil("fit", folder / "rows.parquet", *given, "--json")
+    assert answer.code == 0, answer.err
+    scale = json.loads(answer.out)["scale"]
+    assert scale[:2] == [9.0, 1.0]
+    assert np.allclose(scale[2:], 1.0, atol=0.3)
+    missing = eigenveil("fit", folder / "rows.parquet", "--scale", "weight=2", "--json")
+    assert missing.code != 0
+    assert "no column 'weight'" in missing.err
+
+
 def test_a_second_fit_adds_up_and_is_refused(eigenveil, folder, tmp_path):
     book = tmp_path / "budget.json"
     fit = ("fit", folder / "rows.parquet", "-k", 1, "--json", "--ledger", book)
@@ -321,6 +335,10 @@ def test_bad_flags_are_usage_errors(eigenveil, folder):
         (["-k", "0", "--json"], "-k"),
         (["--delta", "2", "--json"], "delta"),
         (["--scale", "wide", "--json"], "public number per column"),
+        (["--scale", "x1=wide", "--json"], "a public number"),
+        (["--scale", "private", "--scale", "1,2", "--json"], "more than once"),
+        (["--scale", "x1=1", "--scale", "x1=2", "--json"], "names a column twice"),
+        (["--bounds", "x1=3", "--json"], "two numbers, low and high"),
         (["--cap-epsilon", "2", "--json"], "--ledger"),
         (["--score-map", "0", "--json"], "epsilon"),
         (["--score-map", "1", "-k", "1", "--json"], "-k 2"),

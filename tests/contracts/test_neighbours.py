@@ -14,7 +14,7 @@ from contracts.catalogue import SHIFT, D
 from eigenveil.engines import LocalEngine, SampledPopulation
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip
-from eigenveil.operators import Matrices, MeanRows, Products, samples
+from eigenveil.operators import Matrices, MeanRows, Products, Squares, samples
 
 V = np.linalg.qr(np.random.default_rng(5).normal(size=(D, 2)))[0]
 BASIS = np.linalg.qr(np.random.default_rng(6).normal(size=(D, 2)))[0]
@@ -59,6 +59,12 @@ VIEWS = {
         np.zeros((D, D)),
     ),
     "vector": (lambda operator: SampledPopulation(operator, MeanRows(), engine=LocalEngine(2)), np.full(D, 0.125)),
+    "squares": (
+        lambda operator: SampledPopulation(
+            operator, Squares(np.arange(D - 1), np.linspace(0.5, 2.0, D - 1), 9.0), engine=LocalEngine(2)
+        ),
+        np.zeros(D - 1),
+    ),
 }
 EDGES = 2.0 ** (np.arange(-60, 60) / 8)
 CLIP = Clip(2.0, -22)
@@ -106,7 +112,7 @@ def test_removing_and_moving_units(name, view):
         assert square <= Fraction(CLIP.radius) ** 2
         np.testing.assert_array_equal(counts - fewer_counts, answers(name, view, [units[out]])[0])
 
-    if view == "vector" and name == "matrices":
+    if view in ("vector", "squares") and name == "matrices":
         with pytest.raises(InvalidInputError, match="no rows"):
             search()
     else:

@@ -29,7 +29,7 @@ from eigenveil.estimators.rescaling import rescaled
 from eigenveil.kernels import Clip
 from eigenveil.mechanisms.score_histogram import CellQuery, Picture
 from eigenveil.mechanisms.veil import Veil
-from eigenveil.operators import ColumnGroup, Matrices, MeanRows, Products, Variances, samples
+from eigenveil.operators import ColumnGroup, Matrices, MeanRows, Products, Squares, Variances, samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.sources import source as source_room
 from eigenveil.units.units import Both, Units
@@ -84,11 +84,13 @@ def queries(operator):
         picture = Picture(axes=np.eye(d)[:, :2], origin=np.zeros(d), edges=(edges, edges))
         yield CellQuery(operator=public, picture=picture, whole=1 << 20)
         yield LeftOutQuery(replace(public, groups=(ColumnGroup("a", slice(0, 1)), ColumnGroup("b", slice(1, d)))))
-        centre, clips = np.full(d, 0.125), (np.full(d, 1.5), np.full(d, -24))
-        same = {"operator": public, "columns": slice(None), "centre": centre}
+        same = {"operator": public, "columns": np.arange(d)}
         for squared in (False, True):
             yield ColumnQuery(squared=squared, edges=EDGES, **same)
-            yield ColumnQuery(squared=squared, clips=clips, **same)
+            yield ColumnQuery(squared=squared, clips=(np.full(d, 1.5), -24), **same)
+        squares = Squares(np.arange(0, d, 2), np.full(len(range(0, d, 2)), 0.5), 3.0)
+        centre = np.zeros(squares.shape(d))
+        yield SurveyQuery(operator=public, tensor=squares, centre=centre, edges=EDGES, clips=CLIPS)
 
 
 def work(pickled):

@@ -589,22 +589,22 @@ ACCOUNTS = (
     Mutant(
         "a column is clipped at the widest column's radius",
         "src/eigenveil/kernels/entries.py",
-        "most = self._most[columns]",
-        "most = self._most.max()",
+        "self._per_step = math.ldexp(1.0, -exponent) / radii",
+        "self._per_step = math.ldexp(1.0, -exponent) / radii.max() * np.ones_like(radii)",
         ("tests/engines/test_columns.py",),
     ),
     Mutant(
         "rounding takes a column's number beyond its radius",
         "src/eigenveil/kernels/entries.py",
-        "self._most = np.floor(radii * self._per_grid)",
-        "self._most = np.ceil(radii * self._per_grid)",
+        "self._most = math.floor(math.ldexp(1.0, -exponent))",
+        "self._most = math.floor(math.ldexp(1.0, -exponent)) + 1",
         ("tests/engines/test_columns.py",),
     ),
     Mutant(
         "a zero of a sparse row counts once for every row of the block",
         "src/eigenveil/operators/entries.py",
-        "absent = block.units - np.bincount(column, minlength=len(columns))",
-        "absent = block.units - 0 * np.bincount(column, minlength=len(columns))",
+        "absent = int(good.sum()) - np.bincount(column, minlength=len(columns))",
+        "absent = int(good.sum()) - 0 * np.bincount(column, minlength=len(columns))",
         ("tests/engines/test_columns.py",),
     ),
     Mutant(

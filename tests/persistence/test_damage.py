@@ -150,7 +150,7 @@ CONTENT = [
     (("parameters", "center"), {"numpy": "int32", "value": 2**40}),
     (("parameters", "center"), {"number": "1"}),
     (("parameters", "center"), {"dict": [["a", 1], ["a", 2]]}),
-    (("parameters", "center"), {"dict": [[1, 2]]}),
+    (("parameters", "center"), {"dict": [[1.5, 2]]}),
     (("parameters", "center"), {"tuple": 5}),
     (("parameters",), []),
     (("attributes", "components_"), {"array": "mean_"}),

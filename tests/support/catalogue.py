@@ -21,11 +21,11 @@ from eigenveil.mechanisms import (
     propose_test_release,
     radius_search,
 )
-from eigenveil.mechanisms.column_means import ColumnMeans
+from eigenveil.mechanisms.columns import column_counts, column_sums
 from eigenveil.mechanisms.norm_curve import norm_curve
 from eigenveil.mechanisms.score_histogram import Picture, score_histogram
 from eigenveil.mechanisms.truncated_sum import noisy_truncated_sum
-from eigenveil.operators import ColumnGroup, Matrices, MeanRows, Products, samples
+from eigenveil.operators import ColumnGroup, Matrices, MeanRows, Products, Squares, samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.gaussian import gaussian_mu
 from eigenveil.subspace.bounds import Declared, buy_bounds
@@ -184,15 +184,30 @@ def _scores(rows, veil):
 
 def _column_scales(rows, veil):
     units = Units(samples.rows(rows), veil, veil.ledger.budget)
-    standardise(units, Standard(buy_mean=True, buy_scale=True))
+    standardise(units, Standard(buy_mean=True, private=np.arange(units.d)))
+
+
+def _some_column_scales(rows, veil):
+    """Of every other column; the first has bounds, the last a declared scale."""
+    units = Units(samples.rows(rows), veil, veil.ledger.budget)
+    scale, half = np.ones(units.d), np.full(units.d, np.inf)
+    scale[-1], half[0] = 2.0, 0.5
+    bounds = {"middle": np.zeros(units.d), "half": half}
+    standardise(units, Standard(buy_mean=True, private=np.arange(0, units.d, 2), scale=scale, **bounds))
+
+
+def _column_scales_around_0(rows, veil):
+    units = Units(people_one_by_one(rows), veil, veil.ledger.budget)
+    standardise(units, Standard(private=np.arange(units.d)))
 
 
 def columns_of(form, *, squared=False):
-    """Every column a population of its own, over rows in the form that is given."""
+    """All columns, each a population of its own, over rows in the form that is given."""
 
     def make(rows):
         with np.errstate(all="ignore"):
-            return ColumnPopulation(SampledPopulation(form(rows), MeanRows()), squared=squared)
+            population = SampledPopulation(form(rows), MeanRows())
+            return ColumnPopulation(population, np.arange(rows.shape[1]), squared=squared)
 
     return make
 
@@ -224,8 +239,22 @@ def sparse_shifted(rows):
     return samples.rows(sparse.csr_array(rows)).shifted(shift)
 
 
-def _column_means(population, veil):
-    ColumnMeans(n_hat=1.0, mu=0.1, veil=veil).private(population)
+def _column_counts(population, veil):
+    column_counts(population, 2.0 ** np.arange(-3, 4), mu=0.1, veil=veil)
+
+
+def _column_sums(population, veil):
+    column_sums(population, np.linspace(0.5, 1.0, population.columns.size), mu=0.1, veil=veil)
+
+
+def squares(form):
+    """The mean squares of all columns but the last, if there are more, weighted and cut."""
+
+    def make(rows):
+        columns = np.arange(max(1, rows.shape[1] - 1))
+        return SampledPopulation(form(rows), Squares(columns, np.linspace(0.5, 2.0, columns.size), 1.5))
+
+    return make
 
 
 def as_they_are(rows):
@@ -259,12 +288,18 @@ MECHANISMS = {
     "truncated sum of row blocks": (row_blocks, _truncated_sum),
     "variances": (as_they_are, _variances),
     "score histogram": (as_they_are, _scores),
-    "column means": (columns_of(samples.rows), _column_means),
-    "column means of float32 rows": (columns_of(lambda rows: samples.rows(rows.astype("f4"))), _column_means),
-    "column means of sparse rows": (columns_of(sparse_shifted), _column_means),
-    "column means of squares": (columns_of(sparse_shifted, squared=True), _column_means),
-    "column means of people": (columns_of(people_one_by_one), _column_means),
+    "column counts": (columns_of(samples.rows), _column_counts),
+    "column counts of float32 rows": (columns_of(lambda rows: samples.rows(rows.astype("f4"))), _column_counts),
+    "column counts of sparse squares": (columns_of(sparse_shifted, squared=True), _column_counts),
+    "column counts of people": (columns_of(people_one_by_one, squared=True), _column_counts),
+    "column sums": (columns_of(samples.rows), _column_sums),
+    "column sums of sparse rows": (columns_of(sparse_shifted), _column_sums),
+    "column sums of people": (columns_of(people_one_by_one), _column_sums),
+    "clipped sum of squares": (squares(samples.rows), _clipped_sum),
+    "clipped sum of squares of people": (squares(people_one_by_one), _clipped_sum),
     "column scales": (as_they_are, _column_scales),
+    "some column scales": (as_they_are, _some_column_scales),
+    "column scales around 0": (as_they_are, _column_scales_around_0),
     "dp-gauss-1": (as_they_are, _gauss_1),
     "dp-gauss-2": (as_they_are, _gauss_2),
     "dp-power": (as_they_are, _power),

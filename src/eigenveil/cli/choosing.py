@@ -133,23 +133,71 @@ def as_groups(text: str | None) -> Groups | None:
     return Groups(column.strip(), labels)
 
 
-def as_scale(text: str) -> Any:
-    """None, "private", or an array of public scales.
+def as_scale(texts: list[str], data: Any) -> Any:
+    """None, "private", an array of public scales, or a mapping of columns to either.
 
     Examples
     --------
-    >>> as_scale("none"), as_scale("private"), as_scale("1, 2.5")
+    >>> as_scale(["none"], "x.csv"), as_scale(["private"], "x.csv"), as_scale(["1, 2.5"], "x.csv")
     (None, 'private', array([1. , 2.5]))
+    >>> as_scale(["lab_*=private", "age=10"], "x.csv")
+    {'lab_*': 'private', 'age': 10.0}
     """
-    if text in ("none", "private"):
-        return None if text == "none" else text
+    hint = "For example --scale private, --scale 1,2.5,1, or --scale 'lab_*=private' --scale age=10."
+    if any("=" in text for text in texts):
+        pairs = _by_column(texts, data, what="--scale", hint=hint)
+        return {key: text if text == "private" else _numbers(text, 1, "--scale", hint)[0] for key, text in pairs}
+    if len(texts) != 1:
+        raise InvalidInputError("--scale was given more than once, without names of columns.", hint=hint)
+    if texts[0] in ("none", "private"):
+        return None if texts[0] == "none" else texts[0]
+    return np.array(_numbers(texts[0], None, "--scale", hint))
+
+
+def as_bounds(texts: list[str] | None, data: Any) -> Any:
+    """None, a pair for all columns, or a mapping of columns to pairs.
+
+    Examples
+    --------
+    >>> as_bounds(None, "x.csv"), as_bounds(["0,255"], "x.csv"), as_bounds(["age=0,110"], "x.csv")
+    (None, (0.0, 255.0), {'age': (0.0, 110.0)})
+    """
+    if not texts:
+        return None
+    hint = "For example --bounds 0,255, or --bounds age=0,110 --bounds 'flag_*=0,1'."
+    if any("=" in text for text in texts):
+        pairs = _by_column(texts, data, what="--bounds", hint=hint)
+        return {key: tuple(_numbers(text, 2, "--bounds", hint)) for key, text in pairs}
+    if len(texts) != 1:
+        raise InvalidInputError("--bounds was given more than once, without names of columns.", hint=hint)
+    return tuple(_numbers(texts[0], 2, "--bounds", hint))
+
+
+def _by_column(texts: list[str], data: Any, *, what: str, hint: str) -> list[tuple[Any, str]]:
+    """Pairs of a column, by name or position, and what is said of it."""
+    named = not str(data).endswith((".npy", ".npz"))  # what is not there is found out when data are opened
+    pairs: list[tuple[Any, str]] = []
+    for text in texts:
+        key, equals, value = (part.strip() for part in text.rpartition("="))
+        if not (key and equals and (named or key.isdecimal())):
+            wanted = "a column and a value, as in age=10" if named else "a column's number and a value, as in 0=10"
+            raise InvalidInputError(f"{what}: expected {wanted}; got {text!r}.", hint=hint)
+        pairs.append((key if named else int(key), value))
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise InvalidInputError(f"{what} names a column twice.", hint=hint)
+    return pairs
+
+
+def _numbers(text: str, how_many: int | None, what: str, hint: str) -> list[float]:
     try:
-        return np.array([float(number) for number in text.split(",")])
+        found = [float(number) for number in text.split(",")]
     except ValueError:
-        raise InvalidInputError(
-            f"expected 'none', 'private', or one public number per column, got {text!r}.",
-            hint="For example --scale 1,2.5,1: these are written in the ledger as declared public.",
-        ) from None
+        found = []
+    if not found or how_many not in (None, len(found)):
+        wanted = {None: "'none', 'private', or one public number per column", 1: "'private' or a public number"}
+        expected = wanted.get(how_many, "two numbers, low and high")
+        raise InvalidInputError(f"{what}: expected {expected}, got {text!r}.", hint=hint)
+    return found
 
 
 _KIND = {True: "folder", False: "file"}

@@ -37,7 +37,8 @@ def command(
     components: o.Components = 2,
     algorithm: o.AlgorithmOption = o.Algorithm.TRACKED,
     center: o.Center = True,
-    scale: o.Scale = "none",
+    scale: o.Scale = ["none"],  # noqa: B006
+    bounds: o.Bounds = None,
     out: o.Out = None,
     report: o.ReportFile = None,
     score_bins: o.ScoreBins = 16,

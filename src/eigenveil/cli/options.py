@@ -107,9 +107,19 @@ Components = Annotated[int, typer.Option("-k", "--components", min=1, help="How 
 AlgorithmOption = Annotated[Algorithm, typer.Option(help="How directions are found.", **_METHOD)]
 Center = Annotated[bool, typer.Option(help="Buy a private mean and take it off.", **_METHOD)]
 Scale = Annotated[
-    str,
+    list[str],
     typer.Option(
-        help="What columns are divided by: none, private (bought), or public numbers: 1,2.5,...", **_METHOD
+        help="What columns are divided by: none, private (bought), or public numbers: 1,2.5,...; or for some "
+        "columns by name: 'lab_*=private', age=10 (once for each).",
+        **_METHOD,
+    ),
+]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Public bounds: 0,255 for all columns, or age=0,110 for some (once for each). A mean and private "
+        "scales then cost less noise.",
+        **_METHOD,
     ),
 ]
 

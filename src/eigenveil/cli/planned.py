@@ -66,7 +66,7 @@ def as_plain_plan(plan: Planned, ledger: Ledger | None) -> dict[str, Any]:
         "relation": settings.relation.value,
         "algorithm": settings.algorithm.name,
         "center": fit.buys_mean,
-        "scale": "private" if fit.buys_scale else None if settings.scale is None else "declared public",
+        "scale": _scales(plan.request),
         "private": settings.random_state is None,
         "ledger": account,
     }
@@ -98,6 +98,14 @@ def _as_table(plan: dict[str, Any]) -> Table:
     for name, value in shown.items():
         table.add_row(name, str(value))
     return table
+
+
+def _scales(request: FitRequest) -> str | None:
+    """What columns are divided by, in words."""
+    standard = request.standard
+    bought = "private" if standard.private.size in (0, request.operator.d) else "private for some columns"
+    told = [bought] if standard.buy_scale else []
+    return ", ".join([*told, *(["declared public"] if standard.scale is not None else [])]) or None
 
 
 def _finite(epsilon: float) -> float | None:

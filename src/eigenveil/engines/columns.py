@@ -1,8 +1,7 @@
-"""The columns of units, each a population of numbers, asked together: in as many passes as one of them."""
+"""Columns of units, each a population of numbers, asked together: in as many passes as one of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,22 +15,20 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import EntryCounts, EntrySums
 from eigenveil.operators import PeopleOperator, RowsOperator, column_entries, made_of_rows
 
-_TABLE_ENTRIES = 1 << 22
-"""Counts of so many pairs of a column and an edge are held at a time: 32 MB."""
-
 
 class ColumnPopulation:
     """A number per unit and column: the unit's mean row there, or the mean of its rows' squares.
 
-    What a unit adds to an answer for a column is a function of the unit's own entries in that column and of the
-    arguments, to the bit. For each column by itself the promises of `Population` hold, as for tensors of one
-    number: a unit adds 0 or 1 to a count and at most `radius` to a sum, and nothing where it is bad *in that
-    column*.
+    What a unit adds to an answer is a function of the unit's own rows and of the arguments, to the bit. In each
+    column it adds 1 to one count at most, and at most 1 to a sum in units of the radius. Rows that are bad in any
+    column, also one that is not asked for, are left out of all; a unit without a good row adds nothing anywhere.
 
     Parameters
     ----------
     population : SampledPopulation
         Of rows or people, whatever their tensor.
+    columns : array of int
+        Which columns are asked for; answers are in this order.
     squared : bool
         Whether squares are meant.
 
@@ -39,63 +36,47 @@ class ColumnPopulation:
     --------
     >>> from eigenveil.operators import MeanRows, samples
     >>> rows = samples.rows(np.array([[3.0, 4.0], [0.0, 1.0], [np.nan, 1.0]]))
-    >>> both = ColumnPopulation(SampledPopulation(rows, MeanRows()))
-    >>> both.counts_within(np.zeros(2), np.array([1.0, 5.0])).tolist()
-    [[1, 2], [2, 3]]
-    >>> (both.clipped_sums(np.zeros(2), np.array([2.0, 9.0]), np.array([-4, -4])) / 16).tolist()
-    [2.0, 6.0]
+    >>> both = ColumnPopulation(SampledPopulation(rows, MeanRows()), np.arange(2))
+    >>> both.counts_between(np.array([1.0, 5.0])).tolist()
+    [[1, 1], [1, 1]]
+    >>> (both.clipped_sums(np.array([2.0, 8.0]), -4) / 16).tolist()
+    [1.0, 0.625]
     """
 
-    def __init__(self, population: SampledPopulation, *, squared: bool = False) -> None:
+    def __init__(self, population: SampledPopulation, columns: IntArray, *, squared: bool = False) -> None:
         operator = population.operator
         if not made_of_rows(operator):
             raise InvalidInputError("units given as matrices have no rows, so they have no columns of numbers.")
         self._population, self._squared = population, squared
         self._public = operator.without_data()
+        self.columns = columns
 
-    @property
-    def d(self) -> int:
-        """Number of columns."""
-        return self._public.d
+    def counts_between(self, edges: FloatArray) -> IntArray:
+        """For each column, how many numbers are up to the first of the ascending edges in size, or between two.
 
-    def counts_within(self, centre: FloatArray, edges: FloatArray, columns: slice = slice(None)) -> IntArray:
-        """For each of some columns and of the ascending edges, how many units lie within it: (columns, edges).
-
-        One pass. The whole table is held in memory: `column_groups` says how many columns to ask for.
+        One pass; shape (columns, edges). Numbers beyond the last edge are not counted.
         """
-        query = ColumnQuery(
-            operator=self._public,
-            squared=self._squared,
-            columns=columns,
-            centre=self._checked(centre)[columns],
-            edges=edges,
-        )
-        return query.counts.within(self._population.reduce(query))
+        query = self._query(edges=edges)
+        return query.counts.between(self._population.reduce(query))
 
-    def clipped_sums(self, centre: FloatArray, radii: FloatArray, exponents: IntArray) -> IntArray:
-        """For each column the sum of its numbers less the centre, clipped to its radius, in units of 2^exponent.
+    def clipped_sums(self, radii: FloatArray, exponent: int) -> IntArray:
+        """For each column the sum of its numbers, clipped to its radius and measured in it.
 
-        One pass.
+        One pass; in units of 2^exponent.
         """
-        clips = (self._checked(radii), self._checked(exponents))
-        query = ColumnQuery(
-            operator=self._public,
-            squared=self._squared,
-            columns=slice(None),
-            centre=self._checked(centre),
-            clips=clips,
-        )
-        return self._population.reduce(query)
+        if np.shape(radii) != self.columns.shape:
+            raise InvalidInputError(
+                f"expected {self.columns.size} radii, one per column, got shape {np.shape(radii)}."
+            )
+        return self._population.reduce(self._query(clips=(radii, exponent)))
 
-    def _checked(self, numbers: Any) -> Any:
-        if np.shape(numbers) != (self.d,):
-            raise InvalidInputError(f"expected {self.d} numbers, one per column, got shape {np.shape(numbers)}.")
-        return numbers
+    def _query(self, **asked: Any) -> ColumnQuery:
+        return ColumnQuery(operator=self._public, squared=self._squared, columns=self.columns, **asked)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ColumnQuery:
-    """Counts at edges, or clipped sums, of every column by itself; the state is an array of whole numbers.
+    """Counts between edges, or clipped sums, of every column by itself; the state is an array of whole numbers.
 
     Parameters
     ----------
@@ -103,22 +84,19 @@ class ColumnQuery:
         Without data.
     squared : bool
         Whether squares are meant.
-    columns : slice
-        Which columns are; all that follows is one number for each of them.
-    centre : array
-        Finite.
+    columns : array of int
+        Which columns are.
     edges : array, optional
-        Ascending; units within them are counted.
-    clips : pair of arrays, optional
-        Radii and exponents, where sums are asked for.
+        Ascending; numbers between them are counted.
+    clips : array and int, optional
+        Radii and an exponent, where sums are asked for.
     """
 
     operator: RowsOperator | PeopleOperator
     squared: bool
-    columns: slice
-    centre: FloatArray
+    columns: IntArray
     edges: FloatArray | None = None
-    clips: tuple[FloatArray, IntArray] | None = None
+    clips: tuple[FloatArray, int] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields alone."""
@@ -128,12 +106,12 @@ class ColumnQuery:
     def counts(self) -> EntryCounts:
         """What counts."""
         assert self.edges is not None, "only sums were asked for"
-        return EntryCounts(self.centre, self.edges)
+        return EntryCounts(self.columns.size, self.edges)
 
     @cached_property
     def _sums(self) -> EntrySums:
         assert self.clips is not None, "only counts were asked for"
-        return EntrySums(self.centre, *self.clips)
+        return EntrySums(*self.clips)
 
     @property
     def _kernel(self) -> EntryCounts | EntrySums:
@@ -158,15 +136,3 @@ class ColumnQuery:
     def finish(self, state: IntArray) -> IntArray:
         """All of it."""
         return state
-
-
-def column_groups(d: int, edges: int) -> Iterator[slice]:
-    """The columns in groups, a few thousand each, whose counts at so many edges are held at a time.
-
-    Examples
-    --------
-    >>> [group.stop - group.start for group in column_groups(10_000, 1023)]
-    [4096, 4096, 1808]
-    """
-    width = max(1, _TABLE_ENTRIES // (edges + 1))
-    return (slice(start, min(start + width, d)) for start in range(0, d, width))

@@ -9,9 +9,11 @@ from typing import Any, Self
 
 from sklearn.utils.metaestimators import available_if
 
+from eigenveil._typing import FloatArray
 from eigenveil.engines import Engine
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.absent import FITTED
+from eigenveil.estimators.by_name import read_scales
 from eigenveil.estimators.inputs import note_columns, open_block
 from eigenveil.estimators.model import ReleasedModel
 from eigenveil.estimators.progress import CallbackSupportMixin, Progress, Reporter, with_callbacks
@@ -64,12 +66,14 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     center : bool or array of shape (d,)
         True: buy a private mean and take it off (8 % of the budget). An array: a mean that is public anyway, which
         costs nothing and is written in the ledger as declared.
-    scale : None, "private" or array of shape (d,)
-        What columns are divided by. "private": bought per column (8 %; the mean is then bought per column too).
-        An array: public scales, declared in the ledger. Takes the place of a StandardScaler, which is not private.
-    bounds : pair (low, high), optional
-        Public bounds of the columns, numbers or one per column: a mean is then bought around their middle, which
-        costs less where that is nearer to it than 0 is. Nothing is clipped to them. Declared in the ledger.
+    scale : None, "private", array of shape (d,) or mapping
+        What columns are divided by. "private": a private standard deviation each (16 % of the budget). An array:
+        public scales, declared in the ledger. A mapping: either for some columns, by name, pattern or position;
+        the others are left as they are. Takes the place of a StandardScaler, which is not private.
+    bounds : pair (low, high) or mapping, optional
+        Public bounds of the columns, numbers or one per column, or pairs for some columns as in `scale`: a mean,
+        and private scales, are then bought around their middle, with less noise. Nothing is clipped to them.
+        Declared in the ledger.
     whiten : bool
         Whether `transform` divides by the root of the released variances.
     engine : "auto" or an engine
@@ -127,6 +131,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     no rows, few rows               directions full of noise, and a warning from released numbers
     nan, inf, norm above 1e154      such rows are left out, and counted with noise; `transform` gives nan for nan
     n_components = d, d = 1         as any
+    a private scale that is lost    too large rather than too small; a warning names the column
     n_components > d                refused before anything is drawn
     units given as matrices         center=False and scale=None only
     a search, a cross-validation    refused unless a ledger is shared; scores and choice are not covered: it warns
@@ -273,7 +278,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
             self._forget()
             self._fitted_with = parameters_of_fit(self)
             self._declared = settings.layout
-        mean, scale = settings.declared_mean(self.n_features_in_), settings.declared_scale(self.n_features_in_)
+        mean, scale = settings.declared_mean(self.n_features_in_), self._declared_scale(settings)
         with Reporter(settings.callback).watching(stream.ledger, stream.budget.mu):
             add_to_stream(stream, X, units, layout=self.layout_, mean=mean, scale=scale)
         self._stream = stream
@@ -386,10 +391,14 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
                 hint="Set it back to go on with this stream, or begin another one with a new DPPCA.",
             )
 
+    def _declared_scale(self, settings: Settings) -> FloatArray | None:
+        """Public scales of the columns of a stream."""
+        names = vars(self).get("feature_names_in_")
+        return read_scales(settings.scale, self.n_features_in_, None if names is None else list(names)).declared
+
     def _take_from_stream(self, settings: Settings) -> None:
         self.n_samples_seen_ = self._stream.arrivals
         if not self._stream.batches:
             return
-        d = self.n_features_in_
-        mean, scale = settings.declared_mean(d), settings.declared_scale(d)
+        mean, scale = settings.declared_mean(self.n_features_in_), self._declared_scale(settings)
         self.__dict__.update(attributes(self._stream.release(), mean=mean, scale=scale, n_hat=None))

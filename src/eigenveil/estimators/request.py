@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from eigenveil.errors import InvalidInputError
+from eigenveil.estimators.by_name import read_bounds, read_scales
 from eigenveil.estimators.inputs import open_operator
 from eigenveil.estimators.progress import Reporter
 from eigenveil.estimators.released import attributes, noisy_number
@@ -106,30 +107,46 @@ class FitRequest:
     def standard(self) -> Standard:
         """What is done to rows before the algorithm gets them."""
         settings, d = self.settings, self.operator.d
-        by_algorithm = settings.algorithm.centres and not settings.buys_scale
-        return Standard(
+        names = self.columns
+        scales, bounds = read_scales(settings.scale, d, names), read_bounds(settings.bounds, d, names)
+        by_algorithm = settings.algorithm.centres and not scales.private.size
+        plain = Standard(
             mean=settings.declared_mean(d),
-            scale=settings.declared_scale(d),
-            middle=settings.declared_middle(d),
+            scale=scales.declared,
+            private=scales.private,
             buy_mean=settings.buys_mean and not by_algorithm,
-            buy_scale=settings.buys_scale,
             n=settings.options.get("n"),
+            names=names,
         )
+        standard = replace(plain, declared=None if scales.which is None else plain.labels(scales.which))
+        if bounds is None:
+            return standard
+        half = bounds.half if scales.declared is None else bounds.half / scales.declared
+        bounded = None if bounds.which is None else plain.labels(bounds.which)
+        return replace(standard, middle=bounds.middle, half=half, bounded=bounded)
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Names of the columns, where they have any."""
+        return None if self._source is None else self._source.columns
+
+    @property
+    def _source(self) -> Any:
+        return getattr(self.operator, "source", None)
 
     def plan(self) -> FitPlan:
         """What will be done; no value is read."""
         settings, d = self.settings, self.operator.d
         own = settings.run_options().most_passes(d, settings.k, settings.relation)
-        source = getattr(self.operator, "source", None)
         return FitPlan(
-            columns=None if source is None else source.columns,
-            layout=Layout() if source is None else source.layout,
+            columns=self.columns,
+            layout=Layout() if self._source is None else self._source.layout,
             d=d,
             k=settings.k,
             budget=settings.budget,
             buys_mean=settings.buys_mean,
-            buys_scale=settings.buys_scale,
-            most_passes=None if own is None else own + self.standard.most_passes(d),
+            buys_scale=self.standard.buy_scale,
+            most_passes=None if own is None else own + self.standard.most_passes,
         )
 
     def charging(self, ledger: Ledger | None) -> Self:
@@ -160,5 +177,6 @@ class FitRequest:
             release = settings.algorithm.run(ready.units, settings.k, options)
         mean = ready.mean if release.mean is None else self.standard.in_own_units(release.mean, ready.scale)
         n_hat = noisy_number(release, ready.n_hat)
-        release = replace(release, warnings=(*release.warnings, *large_delta(settings.delta, n_hat)))
+        warned = (*release.warnings, *ready.warnings, *large_delta(settings.delta, n_hat))
+        release = replace(release, warnings=warned, scale_errors=ready.scale_errors)
         return attributes(release, mean=mean, scale=ready.scale, n_hat=n_hat)

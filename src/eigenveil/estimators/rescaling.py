@@ -87,13 +87,13 @@ def check_mean(mean: Any, d: int) -> FloatArray:
     return _numbers("center", mean, d, positive=False)
 
 
-def check_bounds(bounds: Any, d: int) -> FloatArray:
-    """The middle of public bounds (low, high), each a number or one per column, else explain.
+def check_bounds(bounds: Any, d: int) -> tuple[FloatArray, FloatArray]:
+    """Middle and half width of public bounds (low, high), each a number or one per column, else explain.
 
     Examples
     --------
     >>> check_bounds((0, [10, 4]), 2)
-    array([5., 2.])
+    (array([5., 2.]), array([5., 2.]))
     """
     if not (isinstance(bounds, tuple | list | np.ndarray) and len(bounds) == 2):
         raise InvalidInputError(
@@ -106,7 +106,8 @@ def check_bounds(bounds: Any, d: int) -> FloatArray:
     )
     if not np.all(low < high):
         raise InvalidInputError("bounds must have low below high in every column.")
-    return np.asarray(to_single((low + high) / 2), dtype=np.float64)
+    middle = np.asarray(to_single((low + high) / 2), dtype=np.float64)
+    return middle, np.maximum(high - middle, middle - low)
 
 
 def _numbers(name: str, values: Any, d: int, *, positive: bool) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from eigenveil.engines import Engine
 from eigenveil.engines.choosing import read_engine
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.progress import Progress
-from eigenveil.estimators.rescaling import check_bounds, check_mean, check_scale
+from eigenveil.estimators.rescaling import check_mean
 from eigenveil.privacy import Budget, Ledger, Relation
 from eigenveil.sources import Layout
 from eigenveil.subspace import TrackedStream
@@ -31,7 +31,7 @@ AS_FITTED = ("n_components", "epsilon", "delta", "algorithm", "relation", "rando
 class Settings:
     """What a fit is to do.
 
-    `center` and `scale` are arrays where public ones were given.
+    `center` and `scale` are arrays where public ones were given; `scale` and `bounds` may be mappings.
     """
 
     k: int
@@ -56,20 +56,12 @@ class Settings:
 
     @property
     def buys_scale(self) -> bool:
-        """Whether scales are to be bought."""
-        return isinstance(self.scale, str)
+        """Whether scales are to be bought, of some columns at least."""
+        return _buys(self.scale)
 
     def declared_mean(self, d: int) -> Any:
         """The public mean, checked, or None."""
         return None if isinstance(self.center, bool) else check_mean(self.center, d)
-
-    def declared_scale(self, d: int) -> Any:
-        """The public scales, checked, or None."""
-        return None if self.scale is None or self.buys_scale else check_scale(self.scale, d)
-
-    def declared_middle(self, d: int) -> Any:
-        """The middle of the public bounds of every column, checked, or None."""
-        return None if self.bounds is None else check_bounds(self.bounds, d)
 
     @property
     def budget(self) -> Budget:
@@ -160,11 +152,19 @@ def _bounds(bounds: Any, center: Any) -> Any:
     return bounds
 
 
+def _buys(scale: Any) -> bool:
+    values = scale.values() if isinstance(scale, Mapping) else [scale]
+    return any(isinstance(value, str) for value in values)
+
+
 def _scale(scale: Any) -> Any:
-    if isinstance(scale, str) and scale != "private":
-        raise InvalidInputError(
-            f"scale must be None, 'private', or one public number per column, got {scale!r}.",
-        )
+    for value in scale.values() if isinstance(scale, Mapping) else [scale]:
+        if isinstance(value, str) and value != "private":
+            raise InvalidInputError(
+                f"scale must be None, 'private', one public number per column, or a mapping of columns to either, "
+                f"got {value!r}.",
+                hint="For example scale='private', or scale={'lab_*': 'private', 'age': 10.0}.",
+            )
     return scale
 
 

@@ -2,38 +2,36 @@
 
 Standardise({A_i}, mu):
   0  rows are divided by scales and a mean is subtracted, where these are declared public; if a mean is to be
-     bought and bounds of the columns are public, their middle is subtracted, and the mean looked for around it
+     bought and bounds of columns are public, their middle is subtracted, and the mean looked for around it
   1  n_hat <- n if declared public, else a noisy count                              # 1 % of mu^2
-  2  if a mean is to be bought and the algorithm does not buy it: a private mean     # 8 %
-  3  if scales are to be bought: per column, a private mean (if one is asked for), then the clipped mean of the
-       squares around it, with a d-th of mu^2 each; scale <- its root               # 8 % for each of the two
-       (all columns are read in the same passes)
-  4  return the rows less mean, divided by scale, with what is left of mu
+  2  if scales are to be bought: a look at where columns lie and how wide they are  # 16 % for 2 and 4
+  3  if a mean is to be bought, and the algorithm does not buy it: a private mean, of rows whose columns are of
+     about one width by then                                                        # 8 %
+  4  if scales are to be bought: the noisy mean of squares, all columns together; scale <- root of the variance
+  5  return the rows less mean, divided by scale, with what is left of mu
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from eigenveil._typing import FloatArray
-from eigenveil.engines.columns import column_groups
+from eigenveil._typing import FloatArray, IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.rescaling import rescaled
 from eigenveil.kernels import to_single
-from eigenveil.mechanisms.column_means import ColumnMeans
-from eigenveil.mechanisms.radius import EDGES
+from eigenveil.mechanisms import private_mean
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
 from eigenveil.privacy import Purpose, split_mu
+from eigenveil.subspace.column_scales import ColumnScales, look, measure, most_passes
 from eigenveil.subspace.counting import COUNT_SHARE, MEAN_SHARE, buy_mean, buy_number
+from eigenveil.subspace.release_warnings import ReleaseWarning, scale_warnings
 from eigenveil.units import Units
 
-SCALE_SHARE = 0.08
-_RADIUS_SHARE, _QUANTILE = 0.2, 0.99
-_NO_SPREAD = 2.0**-100
-"""A column whose mean square comes out below has, as far as can be told, no spread at all."""
+SCALE_SHARE = 0.16
+"""Share of mu^2 for scales, where they are bought."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,32 +41,48 @@ class Standard:
     Parameters
     ----------
     mean, scale : array of shape (d,), optional
-        Public ones.
-    middle : array of shape (d,), optional
-        The middle of public bounds of the columns.
-    buy_mean, buy_scale : bool
-        Whether to buy them.
+        Public ones; a scale of 1 where none is declared.
+    middle, half : array of shape (d,), optional
+        The middle of public bounds of the columns, and half their width: 0 and infinite where there are none.
+    private : array of int
+        Columns whose scales are to be bought.
+    buy_mean : bool
+        Whether to buy a mean.
     n : int, optional
         The number of units, if public.
+    names : sequence of str, optional
+        Names of the columns, where they have any.
+    declared : sequence of str, optional
+        Labels of the columns whose scales are declared, where those are not all.
+    bounded : sequence of str, optional
+        The same for bounds.
     """
 
     mean: FloatArray | None = None
     scale: FloatArray | None = None
     middle: FloatArray | None = None
+    half: FloatArray | None = None
+    private: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     buy_mean: bool = False
-    buy_scale: bool = False
     n: int | None = None
+    names: Sequence[str] | None = None
+    declared: Sequence[str] | None = None
+    bounded: Sequence[str] | None = None
 
-    def most_passes(self, d: int) -> int:
-        """How often `standardise` reads the data at most.
+    @property
+    def buy_scale(self) -> bool:
+        """Whether any scale is to be bought."""
+        return self.private.size > 0
 
-        A count; for a mean, two radii and two sums; for a scale, one of each. Radii of thousands of columns take a
-        pass for every group of them.
-        """
-        if self.buy_scale:
-            groups = len(list(column_groups(d, EDGES.size)))
-            return 1 + (1 + groups) * (1 + 2 * self.buy_mean)
-        return 5 if self.buy_mean else 0
+    @property
+    def most_passes(self) -> int:
+        """How often `standardise` reads the data at most: a count; for a mean, two radii and two sums; scales."""
+        scales = most_passes(centred=self.buy_mean) if self.buy_scale else 0
+        return (1 if self.buy_mean or self.buy_scale else 0) + 4 * self.buy_mean + scales
+
+    def labels(self, columns: IntArray) -> list[str]:
+        """Names of columns, or their numbers from 0 on."""
+        return [str(int(j)) if self.names is None else repr(self.names[j]) for j in columns]
 
     def in_own_units(self, found: FloatArray, scale: FloatArray | None) -> FloatArray:
         """A mean of the rows that an algorithm gets as one of the rows that came in."""
@@ -86,14 +100,20 @@ class Standardised:
         With what is left of the budget.
     mean, scale : array of shape (d,), optional
         What was subtracted from the rows, in their own units, and what they were divided by.
+    scale_errors : array of shape (d,), optional
+        Relative standard errors of the scales, where any were bought; 0 for those that are public or unknown.
     n_hat : float, optional
         The noisy count, where one was bought.
+    warnings : tuple of ReleaseWarning
+        What a reader must be warned of.
     """
 
     units: Units
     mean: FloatArray | None
     scale: FloatArray | None
+    scale_errors: FloatArray | None = None
     n_hat: float | None = None
+    warnings: tuple[ReleaseWarning, ...] = ()
 
 
 def standardise(units: Units, standard: Standard) -> Standardised:
@@ -101,58 +121,69 @@ def standardise(units: Units, standard: Standard) -> Standardised:
 
     Formal guarantees
     -----------------
-    Both relations. A count, a private mean and clipped means in sequence, with the sensitivities proven there:
-    together sqrt(1 % + 8 % + 8 %) mu-GDP at most, and what is left is the mu that makes the whole mu-GDP. Per
-    column (`ColumnMeans`): each of the d columns is asked with sqrt(1/d) of that mu, which adds up to it; whose
-    row is bad in which column does not matter, since a unit adds at most 1 to a count and R to a sum in each.
+    Both relations. A count, `look`, a private mean and `measure` in sequence, with the sensitivities proven there:
+    together sqrt(1 % + 8 % + 16 %) mu-GDP at most, and what is left is the mu that makes the whole mu-GDP. Columns
+    whose scales are not bought add nothing to what the scales cost.
+
+    A row that is bad in any column is left out of all counts and sums, as it is left out of Sigma.
 
     ==============================  ==================================================================
     edge case                       answer
     ==============================  ==================================================================
-    no spread in a column           scale 1
-    mean square not above 0         scale 1
-    no units, few units             noise; scales are positive and finite all the same
-    heavy tails                     squares are clipped, so scales are low, by as much in all columns of one shape
+    no spread, or too few units     a scale that is rather too large, at least 1 or half the width of its bounds;
+                                    a warning names the column
+    no units, few units             the same for all columns
+    heavy tails                     squares are clipped, so scales are low; a warning names the column
     ==============================  ==================================================================
     """
     # 0
     units = _with_declared(units, standard)
     if not (standard.buy_mean or standard.buy_scale):
         return Standardised(units=units, mean=standard.mean, scale=standard.scale)
-    operator = rows_of(units)  # refused before anything is charged
+    rows_of(units)  # refused before anything is charged
     ask = standard.n is None and not units.number_is_public
     shares = [COUNT_SHARE * ask, MEAN_SHARE * standard.buy_mean, SCALE_SHARE * standard.buy_scale]
     mu_count, mu_mean, mu_scale, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1
     n_hat = buy_number(units, n=standard.n, mu=mu_count).good.value
-    mean, scale = standard.mean, standard.scale
+    mean, scale, bought = standard.mean, standard.scale, None
     if standard.buy_scale:
-        # 3
-        found, scale = _mean_and_scale(
-            units, n_hat=n_hat, mu_mean=mu_mean if standard.buy_mean else None, mu_scale=mu_scale
-        )
-        units = replace(units, operator=rescaled(operator, scale))
+        # 2, 3, 4
+        mu_mean = mu_mean if standard.buy_mean else 0.0
+        found, bought = _mean_and_scales(units, standard, n_hat=n_hat, mu_mean=mu_mean, mu_scale=mu_scale)
+        own = np.ones(units.d)
+        own[bought.columns] = bought.scale
+        found = np.asarray(to_single(found / own), dtype=np.float64)
+        units = replace(units, operator=rescaled(rows_of(units), own))
         units = units.shifted(found) if standard.buy_mean else units
+        scale = own if scale is None else scale * own
     else:
-        # 2
+        # 3
         found, units = buy_mean(units, n_hat=n_hat, mu=mu_mean)
     if standard.buy_mean:
         mean = standard.in_own_units(found, scale)
-    # 4
-    units = replace(units, budget=replace(units.budget, mu=mu))
-    return Standardised(units=units, mean=mean, scale=scale, n_hat=n_hat)
+    # 5
+    return Standardised(
+        units=replace(units, budget=replace(units.budget, mu=mu)),
+        mean=mean,
+        scale=scale,
+        scale_errors=None if bought is None else _all_columns(bought, units.d),
+        n_hat=n_hat,
+        warnings=() if bought is None else tuple(scale_warnings(bought, standard.labels(bought.columns))),
+    )
 
 
 def _with_declared(units: Units, standard: Standard) -> Units:
     """Step 0."""
     declared = (
-        ("column scales", standard.scale, Purpose.SCALE),
-        ("mean", standard.mean, Purpose.MEAN),
-        ("column bounds", standard.middle, Purpose.BOUND),
+        ("column scales", standard.scale, standard.declared, Purpose.SCALE),
+        ("mean", standard.mean, None, Purpose.MEAN),
+        ("column bounds", standard.middle, standard.bounded, Purpose.BOUND),
     )
-    for what, given, purpose in declared:
+    for what, given, which, purpose in declared:
         if given is not None:
-            units.veil.ledger.declare(what, note="declared by the caller", purpose=purpose)
+            note = "declared by the caller" + ("" if which is None else f": {', '.join(which)}")
+            units.veil.ledger.declare(what, note=note, purpose=purpose)
     operator = units.operator
     if standard.scale is not None:
         operator = rescaled(rows_of(units), standard.scale)
@@ -162,29 +193,34 @@ def _with_declared(units: Units, standard: Standard) -> Units:
     return replace(units, operator=operator)
 
 
-def _mean_and_scale(
-    units: Units, *, n_hat: float, mu_mean: float | None, mu_scale: float
-) -> tuple[FloatArray, FloatArray]:
-    """Step 3: the mean of the rows once they are divided by the scales (0 if none is bought), and the scales.
-
-    A column's noise is in proportion to that column's own spread.
-    """
-    parts, mean = math.sqrt(units.d), np.zeros(units.d)
-    if mu_mean is not None:
-        bought = ColumnMeans(n_hat=n_hat, mu=mu_mean / parts, veil=units.veil).private(units.columns())
-        mean = np.asarray(to_single(bought))
-        units = units.shifted(mean)
-    squares = ColumnMeans(n_hat=n_hat, mu=mu_scale / parts, veil=units.veil).clipped(
-        units.columns(squared=True),
-        np.zeros(units.d),
-        _QUANTILE,
-        radius_share=_RADIUS_SHARE,
-        what="column scale",
-        purpose=Purpose.SCALE,
+def _mean_and_scales(
+    units: Units, standard: Standard, *, n_hat: float, mu_mean: float, mu_scale: float
+) -> tuple[FloatArray, ColumnScales]:
+    """Steps 2 to 4: the mean of the rows (0 if none is bought), and the scales of columns that are bought."""
+    columns, all_of_them = standard.private, standard.private.size == units.d
+    note = "" if all_of_them else f"columns {', '.join(standard.labels(columns))}"
+    half = np.full(columns.size, np.inf) if standard.half is None else standard.half[columns]
+    # 2
+    rough, mu_left = look(
+        units, columns, half=half, centred=standard.buy_mean, n_hat=n_hat, mu=mu_scale, note=note
     )
-    spread = np.where(squares > _NO_SPREAD, np.sqrt(np.maximum(squares, 0.0)), 1.0)
-    scale = np.asarray(to_single(spread), dtype=np.float64)
-    return np.asarray(to_single(mean / scale), dtype=np.float64), scale
+    centre, spread = np.zeros(units.d), np.ones(units.d)
+    centre[columns], spread[columns] = rough.centre, to_single(rough.spread)
+    near = units.shifted(centre)
+    near = replace(near, operator=rescaled(rows_of(near), spread))
+    # 3
+    mean = None
+    if standard.buy_mean:
+        mean = private_mean(near.vectors(), n_hat=rough.n, mu=mu_mean, veil=units.veil)
+        centre = centre + np.asarray(to_single(mean.value)) * spread
+    # 4
+    return centre, measure(near, rough, mu=mu_left, mean=mean)
+
+
+def _all_columns(bought: ColumnScales, d: int) -> FloatArray:
+    errors = np.zeros(d)
+    errors[bought.columns] = bought.error
+    return errors
 
 
 def rows_of(units: Units) -> RowsOperator | PeopleOperator:

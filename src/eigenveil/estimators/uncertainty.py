@@ -13,7 +13,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.how_many import ComponentsFor, components_for, cumulative_interval
 from eigenveil.estimators.settings import made_by
 from eigenveil.subspace import Release
-from eigenveil.subspace.uncertainty import VarianceErrors, component_angles, variance_errors
+from eigenveil.subspace.uncertainty import VarianceErrors, component_angles, release_errors
 
 USUAL_SHARE = 0.9
 """The share of variance for which summaries and reports tell the number of components."""
@@ -44,7 +44,9 @@ class UncertaintyMixin:
 
     The truth that is meant is that of the population the units come from, not of these units: u^T Sigma u for a
     released component u, and the eigenvectors of Sigma. It counts privacy noise, the chance of which units came,
-    and what clipping took, the last two as for normal rows or people with several normal rows. With skewed or
+    and what clipping took, the last two as for normal rows or people with several normal rows. Where scales were
+    bought, Sigma is that of columns divided by their true standard deviations, and the errors of the scales count
+    too (not of those that a warning calls unknown: these are taken as if they were declared). With skewed or
     heavy-tailed data variances are lower than the intervals say; docs/coming-from-sklearn.md has numbers.
     """
 
@@ -172,4 +174,4 @@ class UncertaintyMixin:
                 f"DPPCA has no {name}: {made_by(self)} has bought no variances of known noise.\n"
                 "Hint: algorithm='tracked' buys them, with fit."
             )
-        return variance_errors(self.release_.variances)
+        return release_errors(self.release_)

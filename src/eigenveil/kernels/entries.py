@@ -1,4 +1,4 @@
-"""Numbers of many columns, every column by itself: how far they lie from its centre, and its clipped sum.
+"""Numbers of many columns, every column by itself: how large they are, and its clipped sum.
 
 What becomes of a number is a chain of element-wise IEEE operations on that number and on public ones.
 """
@@ -12,52 +12,47 @@ import numpy as np
 from eigenveil._typing import FloatArray, IntArray
 from eigenveil.errors import InvalidInputError
 
-_LARGEST = math.nextafter(2.0**512, 0.0)
-"""The largest number whose square is finite: one beyond it is bad, as a unit whose norm overflows is."""
-
-_PLAIN = 2.0**510
-"""Where neither a centre nor a distance from it is beyond, no number is bad."""
-
 _EXACT_ROWS = 1 << 21
 """So many whole numbers below 2^32 are added as floats without error."""
 
 _CELL_BITS = 49
 """Floats that agree in all but these lower bits (an eighth of an octave) share a cell of `EntryCounts`."""
 
-_FARTHEST_EXPONENT, _MOST_STEP_BITS = 500, 32
+_MOST_STEP_BITS = 32
+_SMALLEST = 2.0**-500
 
 
 class EntryCounts:
-    """For every column and each of some ascending edges above 0, how many numbers lie within it of the centre.
+    """For every column, how many numbers lie between ascending edges above 0, by their size.
 
-    A table has a row per column. Its entry b counts the numbers beyond exactly b edges, the last one bad numbers
-    too; `within` adds them up.
+    A table has a row per column. Its entry b counts the numbers beyond exactly b edges, the last one those
+    that are not finite too; `between` leaves that one out.
 
     Formal guarantees
     -----------------
-    A good number, |x| and |x - centre| below 2^512 as computed, is counted at the edges that |x - centre| does not
-    exceed: comparisons of floats, so exact for the computed difference. A bad one is counted at none. Which entry
-    of the table a number adds 1 to is a function of that number and of public ones, to the bit.
+    A finite number is counted once, between the edges that |x| lies between: comparisons of floats, so exact. One
+    that is not finite, or beyond the last edge, is counted nowhere. Which entry of the table a number
+    adds 1 to is a function of that number and of public ones, to the bit.
 
     Examples
     --------
-    >>> counts = EntryCounts(np.array([0.0, 1.0]), np.array([1.0, 2.0]))
+    >>> counts = EntryCounts(2, np.array([1.0, 2.0]))
     >>> table = counts.empty()
-    >>> counts.add(table, np.array([[1.0, 3.0], [np.nan, 3.5]]), np.arange(2))
-    >>> counts.within(table).tolist()
-    [[1, 1], [0, 1]]
+    >>> counts.add(table, np.array([[1.0, -2.0], [np.nan, 2.5]]), np.arange(2))
+    >>> counts.between(table).tolist()
+    [[1, 0], [0, 1]]
     """
 
-    def __init__(self, centre: FloatArray, edges: FloatArray) -> None:
+    def __init__(self, columns: int, edges: FloatArray) -> None:
         if not (
             edges.ndim == 1
             and edges.size
             and edges[0] > 0
-            and edges[-1] <= _LARGEST
+            and np.isfinite(edges[-1])
             and np.all(np.diff(edges) > 0)
         ):
-            raise InvalidInputError("edges must be a strictly ascending list of numbers above 0 and below 2^512.")
-        self._centre = _finite(centre)
+            raise InvalidInputError("edges must be a strictly ascending list of finite numbers above 0.")
+        self._columns = columns
         self._edges = np.append(edges, np.inf)
         starts = (np.arange(1 << (63 - _CELL_BITS), dtype=np.int64) << _CELL_BITS).view(np.float64)
         starts[np.isnan(starts)] = np.inf
@@ -66,82 +61,58 @@ class EntryCounts:
 
     def empty(self) -> IntArray:
         """A table in which nothing is counted."""
-        return np.zeros((self._centre.size, self._edges.size), dtype=np.int64)
+        return np.zeros((self._columns, self._edges.size), dtype=np.int64)
 
     def add(self, table: IntArray, numbers: FloatArray, columns: IntArray, times: IntArray | int = 1) -> None:
         """Count numbers, each as many `times` as is said; `columns`, of which each is, broadcast with them."""
-        _, distances = _measured(numbers, self._centre[columns])
-        beyond = self._first.take(distances.view(np.int64) >> _CELL_BITS)
-        for _ in range(self._most):  # as many edges as one cell holds at most: one of the grid of radii
-            beyond += distances > self._edges.take(beyond)
+        sizes = np.abs(numbers)
+        sizes[np.isnan(sizes)] = np.inf
+        beyond = self._first.take(sizes.view(np.int64) >> _CELL_BITS)
+        for _ in range(self._most):  # as many edges as one cell holds at most
+            beyond += sizes > self._edges.take(beyond)
         np.add.at(table.reshape(-1), (columns * self._edges.size + beyond).ravel(), times)
 
-    def within(self, table: IntArray) -> IntArray:
-        """The counts at the edges: shape (columns, edges)."""
-        return np.cumsum(table[:, :-1], axis=1)
+    def between(self, table: IntArray) -> IntArray:
+        """The counts up to the first edge, and between each and the next: shape (columns, edges)."""
+        return table[:, :-1]
 
 
 class EntrySums:
-    """For every column, the sum of its numbers less the centre, each clipped to the column's radius.
+    """For every column, the sum of its numbers, each clipped to the column's radius and measured in it.
 
     Formal guarantees
     -----------------
-    With R the radius and g = 2^exponent the grid of a column, a good number adds the integer nearest to (x -
-    centre)/g, cut to +-floor(R/g): at most R/g in absolute value, exactly. (Dividing by a power of two is exact,
-    or overflows beyond R/g, or underflows to what is rounded to 0.) A bad one, as in `EntryCounts`, adds 0.
-    Integers below 2^32 add without error over 2^31 units, in any order.
+    With R the radius of a column, a finite number adds the integer nearest to x (2^-exponent / R), as computed,
+    cut to +-floor(2^-exponent): at most 1 in absolute value, in units of 2^exponent, exactly. One that is not
+    finite adds 0. Integers up to 2^32 add without error over 2^31 units, in any order.
 
     Examples
     --------
-    >>> sums = EntrySums(np.zeros(2), np.array([1.0, 4.0]), np.array([-1, -1]))
+    >>> sums = EntrySums(np.array([1.0, 4.0]), -1)
     >>> total = sums.empty()
-    >>> sums.add(total, np.array([[3.0, 3.0], [-0.5, 9.0]]), np.arange(2))
+    >>> sums.add(total, np.array([[3.0, 4.0], [-0.5, 9.0]]), np.arange(2))
     >>> (total / 2).tolist()
-    [0.5, 7.0]
+    [0.5, 2.0]
     """
 
-    def __init__(self, centre: FloatArray, radii: FloatArray, exponents: IntArray) -> None:
-        self._centre = _finite(centre)
-        if not (
-            np.all(radii > 0) and np.all(np.isfinite(radii)) and np.all(np.abs(exponents) <= _FARTHEST_EXPONENT)
-        ):
+    def __init__(self, radii: FloatArray, exponent: int) -> None:
+        if not (np.all(radii >= _SMALLEST) and np.all(radii <= 1 / _SMALLEST) and exponent >= -_MOST_STEP_BITS):
             raise InvalidInputError(
-                f"radii must be finite and above 0, on grids of 2^-{_FARTHEST_EXPONENT} to 2^{_FARTHEST_EXPONENT}."
+                f"radii must lie between 2^-500 and 2^500, on a grid of 2^-{_MOST_STEP_BITS} or coarser."
             )
-        self._per_grid = np.ldexp(1.0, -exponents)
-        self._most = np.floor(radii * self._per_grid)
-        if np.any(self._most >= 2.0**_MOST_STEP_BITS):
-            raise InvalidInputError(f"radii must be below 2^{_MOST_STEP_BITS} grid steps.")
+        self._most = math.floor(math.ldexp(1.0, -exponent))
+        self._per_step = math.ldexp(1.0, -exponent) / radii
 
     def empty(self) -> IntArray:
         """Sums of nothing."""
-        return np.zeros(self._centre.size, dtype=np.int64)
+        return np.zeros(self._per_step.size, dtype=np.int64)
 
     def add(self, sums: IntArray, numbers: FloatArray, columns: IntArray, times: IntArray | int = 1) -> None:
         """Sum numbers, each as many `times` as is said; `columns`, of which each is, broadcast with them."""
-        whole, _ = _measured(numbers, self._centre[columns])
-        most = self._most[columns]
-        with np.errstate(all="ignore"):
-            whole *= self._per_grid[columns]
+        with np.errstate(all="ignore"):  # a warning would tell of the values
+            whole = np.where(np.isfinite(numbers), numbers, 0.0) * self._per_step[columns]
             np.rint(whole, out=whole)
-            np.minimum(np.maximum(whole, -most, out=whole), most, out=whole)
+            np.clip(whole, -self._most, self._most, out=whole)
         if whole.ndim == 2 and len(whole) <= _EXACT_ROWS:
             whole, columns = whole.sum(axis=0), columns.ravel()
         np.add.at(sums, np.broadcast_to(columns, whole.shape).ravel(), (whole.astype(np.int64) * times).ravel())
-
-
-def _measured(numbers: FloatArray, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Numbers less the centre, and how far they lie from it: 0 and infinity for bad ones."""
-    with np.errstate(all="ignore"):  # a warning would tell of the values
-        away = numbers - centre
-        distances = np.abs(away)
-        if not np.max(distances, initial=np.max(np.abs(centre), initial=0.0)) <= _PLAIN:
-            bad = ~((np.abs(numbers) <= _LARGEST) & (distances <= _LARGEST))
-            away[bad], distances[bad] = 0.0, np.inf
-    return away, distances
-
-
-def _finite(centre: FloatArray) -> FloatArray:
-    if not (centre.ndim == 1 and np.all(np.isfinite(centre))):
-        raise InvalidInputError(f"centre must be finite, one number per column, got shape {centre.shape}.")
-    return centre

@@ -9,7 +9,7 @@ from eigenveil.operators.operator import Operator
 from eigenveil.operators.people import PeopleOperator
 from eigenveil.operators.rows import RowsOperator
 from eigenveil.operators.spiked import SpikedOperator
-from eigenveil.operators.tensors import Matrices, MeanRows, Products, Tensor, Variances
+from eigenveil.operators.tensors import Matrices, MeanRows, Products, Squares, Tensor, Variances
 
 __all__ = [
     "ColumnGroup",
@@ -22,6 +22,7 @@ __all__ = [
     "Products",
     "RowsOperator",
     "SpikedOperator",
+    "Squares",
     "Tensor",
     "Variances",
     "as_operator",

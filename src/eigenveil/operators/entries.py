@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from scipy import sparse
 
-from eigenveil._typing import FloatArray, IntArray
+from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.operators.operator import cut
 from eigenveil.operators.people import PeopleOperator
 from eigenveil.operators.rows import RowsOperator
@@ -16,6 +16,9 @@ from eigenveil.sources import Block
 
 _MANY = 1 << 18
 """Entries of rows of people that are handled at a time: as many columns as that makes, at least one."""
+
+_PLAIN = 1e154
+"""Squares of numbers up to it are finite."""
 
 
 class Entries(NamedTuple):
@@ -27,79 +30,101 @@ class Entries(NamedTuple):
 
 
 def column_entries(
-    operator: RowsOperator | PeopleOperator, block: Block, columns: slice, *, squared: bool
+    operator: RowsOperator | PeopleOperator, block: Block, columns: IntArray, *, squared: bool
 ) -> Iterator[Entries]:
-    """Every unit's number in each of some columns, which are counted from the first of them.
+    """Every unit's number in each of some columns, which are counted by their place among these.
 
-    A row that is bad in one column, not finite or with a square that overflows, is left out there and nowhere
-    else. A unit with no row left in a column comes out as a number that is not finite. The zeros of sparse rows
-    are told by how many there are; no block of them is made dense as a whole.
+    A row that is bad in any column of all, not finite or with a square that overflows, is left out everywhere, as
+    it is in sums of whole rows. A unit with no row left comes out as numbers that are not finite. The zeros of
+    sparse rows are told by how many there are; no block of them is made dense as a whole.
     """
     of_people = block.offsets is not None
     thin = operator.sparse and operator.removed is None
     made = _of_people if of_people else _of_sparse_rows if thin else _of_rows
-    return made(operator, block, range(operator.d)[columns], squared=squared)
+    return made(operator, block, columns, squared=squared)
 
 
-def _of_rows(operator: Any, block: Block, columns: range, *, squared: bool) -> Iterator[Entries]:
+def _of_rows(operator: Any, block: Block, columns: IntArray, *, squared: bool) -> Iterator[Entries]:
     each = np.arange(len(columns))
-    for where in cut(block.units, 64 * len(columns)):  # pieces of 128 kB: larger ones get fresh memory each time
-        rows = _less_shift(operator, block.values[where], columns)
-        yield Entries(_square(rows) if squared else rows, each)
+    which = slice(None) if np.array_equal(columns, np.arange(operator.d)) else columns
+    for where in cut(block.units, 64 * operator.d):  # pieces of 128 kB: larger ones get fresh memory each time
+        rows = operator.dense(block.values[where])
+        good = _with_finite_squares(rows)
+        numbers = rows[:, which]
+        with np.errstate(all="ignore"):
+            numbers = numbers * numbers if squared else numbers
+        yield Entries(numbers if good is None else np.where(good[:, None], numbers, np.nan), each)
 
 
-def _of_sparse_rows(operator: Any, block: Block, columns: range, *, squared: bool) -> Iterator[Entries]:
+def _of_sparse_rows(operator: Any, block: Block, columns: IntArray, *, squared: bool) -> Iterator[Entries]:
     values: Any = block.values
-    there = (values.indices >= columns.start) & (values.indices < columns.stop)
-    each, column = np.arange(len(columns)), values.indices[there].astype(np.int64) - columns.start
-    shift = np.zeros(len(columns)) if operator.shift is None else operator.shift[columns.start : columns.stop]
-    absent = block.units - np.bincount(column, minlength=len(columns))
-    with np.errstate(invalid="ignore", over="ignore"):
-        present, zero = values.data[there].astype(np.float64) - shift[column], 0.0 - shift
-    yield Entries(_square(present) if squared else present, column)
-    yield Entries(_square(zero) if squared else zero, each, absent)
+    place = np.full(operator.d, -1)
+    place[columns] = np.arange(len(columns))
+    shift = np.zeros(operator.d) if operator.shift is None else operator.shift
+    good = _good_sparse_rows(values, shift)
+    column = place[values.indices]
+    there = (column >= 0) & good[np.repeat(np.arange(block.units), np.diff(values.indptr))]
+    column = column[there]
+    absent = int(good.sum()) - np.bincount(column, minlength=len(columns))
+    present = values.data[there].astype(np.float64) - shift[columns][column]
+    zero = 0.0 - shift[columns]
+    yield Entries(present * present if squared else present, column)
+    yield Entries(zero * zero if squared else zero, np.arange(len(columns)), absent)
 
 
-def _of_people(operator: Any, block: Block, columns: range, *, squared: bool) -> Iterator[Entries]:
+def _good_sparse_rows(values: Any, shift: FloatArray) -> BoolArray:
+    """Rows of a csr array all of whose entries have finite squares; those not present do."""
+    with np.errstate(all="ignore"):
+        away = values.data.astype(np.float64) - shift[values.indices]
+        bad = ~np.isfinite(away * away)
+    good = np.ones(values.shape[0], dtype=bool)
+    good[np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))[bad]] = False
+    return good
+
+
+def _of_people(operator: Any, block: Block, columns: IntArray, *, squared: bool) -> Iterator[Entries]:
     assert block.offsets is not None, "people have offsets"
     thin, values = bool(sparse.issparse(block.values)), cast("Any", block.values)
-    values = values.tocsc() if thin else np.asarray(values)
     person = np.repeat(np.arange(block.units), np.diff(block.offsets))
+    good = _good_rows(operator, values)
+    if not good.all():
+        values, person = (values if thin else np.asarray(values))[good], person[good]
+    counts = np.bincount(person, minlength=block.units)
+    values = values.tocsc() if thin else np.asarray(values)
     width = max(1, _MANY // max(1, person.size))
     for start in range(0, len(columns), width):
         some = columns[start : start + width]
-        rows = _less_shift(operator, values, some)
-        yield Entries(_means(rows, person, block.units, squared=squared), np.arange(start, start + len(some)))
+        plain: Any = values[:, some]
+        rows = np.asarray(plain.toarray() if thin else plain, dtype=np.float64)
+        rows = rows if operator.shift is None else rows - operator.shift[some]
+        sums = _sums(rows * rows if squared else rows, person, block.units)
+        with np.errstate(invalid="ignore"):
+            yield Entries(sums / counts[:, None], np.arange(start, start + len(some)))
 
 
-def _means(rows: FloatArray, person: IntArray, units: int, *, squared: bool) -> FloatArray:
-    """The mean of each person's good rows, or of their squares, by column; rows are added in their order."""
-    squares, width = _square(rows), rows.shape[1]
-    good = np.isfinite(squares)
-    key = (person[:, None] * width + np.arange(width)).ravel()
-    numbers = np.where(good, squares if squared else rows, 0.0)
-    sums, counts = (
-        np.bincount(key, weights=weights.ravel(), minlength=units * width).reshape(units, width)
-        for weights in (numbers, good)
-    )
-    with np.errstate(invalid="ignore"):
-        means: FloatArray = sums / counts
-    return means
+def _good_rows(operator: Any, values: Any) -> BoolArray:
+    if sparse.issparse(values):
+        return _good_sparse_rows(values, np.zeros(operator.d) if operator.shift is None else operator.shift)
+    good = np.ones(values.shape[0], dtype=bool)
+    for where in cut(values.shape[0], 16 * operator.d):
+        some = _with_finite_squares(operator.dense(values[where]))
+        if some is not None:
+            good[where] = some
+    return good
 
 
-def _less_shift(operator: Any, values: Any, columns: range) -> FloatArray:
-    """Some columns of rows, dense and less the shift."""
-    where = slice(columns.start, columns.stop)
-    if operator.removed is not None:
-        projected: FloatArray = operator.dense(values)[:, where]
-        return projected
-    thin = bool(sparse.issparse(values))
-    plain = values[:, where].toarray() if thin else np.asarray(values)[:, where]
-    with np.errstate(invalid="ignore", over="ignore"):
-        rows: FloatArray = np.asarray(plain, dtype=np.float64)
-        return rows if operator.shift is None else rows - operator.shift[where]
-
-
-def _square(numbers: FloatArray) -> FloatArray:
+def _with_finite_squares(rows: FloatArray) -> BoolArray | None:
+    """Which rows have finite squares throughout; None for all."""
     with np.errstate(all="ignore"):
-        return numbers * numbers
+        if np.min(rows, initial=0.0) >= -_PLAIN and np.max(rows, initial=0.0) <= _PLAIN:
+            return None
+        good: BoolArray = np.all(np.isfinite(rows * rows), axis=1)
+        return good
+
+
+def _sums(numbers: FloatArray, person: IntArray, units: int) -> FloatArray:
+    """The sum over each person's rows, by column; rows are added in their order."""
+    width = numbers.shape[1]
+    key = (person[:, None] * width + np.arange(width)).ravel()
+    sums = np.bincount(key, weights=numbers.ravel(), minlength=units * width)
+    return sums.reshape(units, width).astype(np.float64, copy=False)

@@ -110,6 +110,13 @@ class FromRows:
             out[where] = with_rest(row_product(rows, U), squared_row_norms(rows))
         return out
 
+    def row_squares(self, values: Values) -> FloatArray:
+        """The squares of every row, dense; all of a row is nan if one of them is not finite."""
+        with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+            squares = self.dense(values) ** 2
+        squares[~np.isfinite(squares).all(axis=1)] = np.nan
+        return squares
+
     def _sparse_products(self, values: Any, U: FloatArray) -> tuple[FloatArray, FloatArray]:
         """U^T x and the squared norm of every row, from the entries present."""
         n, column = values.shape[0], values.indices

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from eigenveil._typing import FloatArray, Rows
+from eigenveil._typing import FloatArray, IntArray, Rows
 from eigenveil.kernels import projected_out, row_product, squared_row_norms
 from eigenveil.operators.explicit import ExplicitOperator, no_rows
 from eigenveil.operators.operator import also_removed, cut
@@ -65,6 +65,10 @@ class MatricesOperator(ExplicitOperator):
         return out
 
     def vectors(self, block: Block) -> FloatArray:  # noqa: ARG002
+        """Refused: matrices have no rows."""
+        raise no_rows()
+
+    def squares(self, block: Block, columns: IntArray) -> FloatArray:  # noqa: ARG002
         """Refused: matrices have no rows."""
         raise no_rows()
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from eigenveil._typing import FloatArray
+from eigenveil._typing import FloatArray, IntArray
 from eigenveil.kernels import Clip, Surveyor
 from eigenveil.operators.tensors import Tensor
 from eigenveil.sources import Block, Partition
@@ -58,6 +58,12 @@ class Operator(Protocol):
 
     def vectors(self, block: Block) -> FloatArray:
         """The mean row of every unit: shape (units, d); refused where units have no rows."""
+
+    def squares(self, block: Block, columns: IntArray) -> FloatArray:
+        """The mean of every unit's squares in some columns: shape (units, columns).
+
+        All of a bad unit is nan. Refused where units have no rows.
+        """
 
     def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
         """What measures and sums a unit's tensor less `centre`; it takes what `pieces` hands out."""

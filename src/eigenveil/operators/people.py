@@ -24,7 +24,7 @@ from eigenveil.kernels import (
 )
 from eigenveil.operators.from_rows import FromRows, sums_by
 from eigenveil.operators.operator import formed_pieces
-from eigenveil.operators.tensors import MeanRows, Products, Tensor, Variances
+from eigenveil.operators.tensors import MeanRows, Products, Squares, Tensor, Variances
 from eigenveil.sources import Block
 
 
@@ -62,8 +62,12 @@ class PeopleOperator(FromRows):
         return iter([(People(block.values, _offsets(block)), slice(None))])
 
     def _formed(self, tensor: Tensor) -> bool:
-        """Whether tensors are formed: of sparse rows, and of numbers that do not follow each other."""
-        return self.sparse or (isinstance(tensor, Variances) and tensor.entries.step not in (None, 1))
+        """Whether tensors are formed: squares, of sparse rows, and of numbers that do not follow each other."""
+        return (
+            self.sparse
+            or isinstance(tensor, Squares)
+            or (isinstance(tensor, Variances) and tensor.entries.step not in (None, 1))
+        )
 
     def products(self, block: Block, W: FloatArray) -> FloatArray:
         """Mean of x (W^T x)^T over each person's rows."""
@@ -72,7 +76,14 @@ class PeopleOperator(FromRows):
 
     def variances(self, block: Block, U: FloatArray) -> FloatArray:
         """Means over each person's good rows."""
-        of_rows = self.row_variances(block.values, U)
+        return self._good_means(block, self.row_variances(block.values, U))
+
+    def squares(self, block: Block, columns: IntArray) -> FloatArray:
+        """Means over each person's good rows."""
+        return self._good_means(block, self.row_squares(block.values)[:, columns])
+
+    def _good_means(self, block: Block, of_rows: FloatArray) -> FloatArray:
+        """The mean over each person's rows whose numbers are all finite."""
         good = np.isfinite(of_rows).all(axis=1)
         units = block.units
         person = np.repeat(np.arange(units), np.diff(_offsets(block)))[good]

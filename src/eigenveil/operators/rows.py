@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenveil._typing import FloatArray
+from eigenveil._typing import FloatArray, IntArray
 from eigenveil.kernels import (
     Clip,
     DampedNormSurveyor,
@@ -22,7 +22,7 @@ from eigenveil.kernels import (
 )
 from eigenveil.operators.from_rows import FromRows
 from eigenveil.operators.operator import cut, formed_pieces
-from eigenveil.operators.tensors import Matrices, MeanRows, Products, Tensor, Variances
+from eigenveil.operators.tensors import Matrices, MeanRows, Products, Squares, Tensor, Variances
 from eigenveil.sources import Block
 
 
@@ -50,6 +50,10 @@ class RowsOperator(FromRows):
     def vectors(self, block: Block) -> FloatArray:
         """The rows themselves."""
         return self.dense(block.values)
+
+    def squares(self, block: Block, columns: IntArray) -> FloatArray:
+        """The squares of the rows."""
+        return self.row_squares(block.values)[:, columns]
 
     def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
         """From X W, X C and row norms, with no tensor per row; explicit tensors only of sparse rows' variances."""
@@ -84,8 +88,9 @@ class RowsOperator(FromRows):
         return self.removed is None or (isinstance(tensor, Products) and not self.sparse)
 
     def _formed(self, tensor: Tensor) -> bool:
-        """Whether tensors are formed: variances of rows that stay sparse."""
-        return isinstance(tensor, Variances) and self.sparse and self.removed is None
+        """Whether tensors are formed: squares, and variances of rows that stay sparse."""
+        thin = self.sparse and self.removed is None
+        return isinstance(tensor, Squares) or (isinstance(tensor, Variances) and thin)
 
 
 def _columns(tensor: Tensor, d: int) -> FloatArray | None:

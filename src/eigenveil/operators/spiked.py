@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenveil._typing import FloatArray
+from eigenveil._typing import FloatArray, IntArray
 from eigenveil.kernels import (
     Clip,
     Surveyor,
@@ -74,6 +74,10 @@ class SpikedOperator:
         trace = math.fsum(self.eigenvalues * squared_row_norms(np.ascontiguousarray(self.directions.T)))
         both: FloatArray = self.rows.variances(block, U) + np.array([*common, trace - math.fsum(common)])
         return both
+
+    def squares(self, block: Block, columns: IntArray) -> FloatArray:
+        """Those of the rows z."""
+        return self.rows.squares(block, columns)
 
     def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
         """That of z z^T around the centre less the common part, symmetric to the bit where the tensor is."""

@@ -1,4 +1,4 @@
-"""Which tensor of a unit is meant: A_i W, A_i itself, its mean row, or its variances along directions."""
+"""Which tensor of a unit is meant: A_i W, A_i itself, its mean row, its variances along directions or columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from eigenveil._typing import FloatArray
+from eigenveil._typing import FloatArray, IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import symmetric_part
 from eigenveil.sources import Block
@@ -107,7 +107,43 @@ class Variances:
         return operator.variances(block, self.U)[:, self.entries]
 
 
-Tensor: TypeAlias = Products | Matrices | MeanRows | Variances
+@dataclass(frozen=True, eq=False)
+class Squares:
+    """The diagonal of A_i in some columns, the mean of a unit's squares there: weighted, and cut at a number.
+
+    Parameters
+    ----------
+    columns : array of int
+        Which columns.
+    weights : array
+        What the squares of each are multiplied by, above 0.
+    most : float
+        What a weighted number is at most.
+    """
+
+    columns: IntArray
+    weights: FloatArray
+    most: float
+    symmetric = False
+
+    def shape(self, d: int) -> tuple[int, ...]:  # noqa: ARG002
+        """A number per column."""
+        return self.columns.shape
+
+    def checked(self, d: int) -> Squares:
+        """As it is, if columns and weights go together and all of it is finite and above 0."""
+        good = self.columns.size and self.columns.min() >= 0 and self.columns.max() < d and self.most > 0
+        if not (good and self.weights.shape == self.columns.shape and np.all(self.weights > 0)):
+            raise InvalidInputError("squares need columns that are there, and a weight above 0 for each.")
+        return self
+
+    def of(self, operator: Operator, block: Block) -> FloatArray:
+        """These numbers; all of a bad unit are nan."""
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            return np.minimum(operator.squares(block, self.columns) * self.weights, self.most)
+
+
+Tensor: TypeAlias = Products | Matrices | MeanRows | Variances | Squares
 """Public and small, and without any data, so that it can travel."""
 
 

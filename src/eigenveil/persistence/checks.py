@@ -72,6 +72,8 @@ def _check_release(release: Release) -> None:
     k, d = components.shape
     _need(_is_floats(components, (k, d)), "components")
     _need(release.eigenvalues is None or _is_floats(release.eigenvalues, (k,)), "eigenvalues")
+    errors = release.scale_errors
+    _need(errors is None or (_is_floats(errors, (d,)) and bool(np.all(errors >= 0))), "scale_errors")
     _need(release.mean is None or _is_floats(release.mean, (d,)), "mean")
     _need(isinstance(release.algorithm, str) and isinstance(release.diagnostics, Mapping), "release")
     if release.variances is not None:

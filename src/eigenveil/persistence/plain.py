@@ -54,7 +54,7 @@ class Packer:
         return self._many(value, at)
 
     def _many(self, value: Any, at: str) -> Any:
-        if isinstance(value, Mapping) and all(type(name) is str for name in value):
+        if isinstance(value, Mapping) and all(type(name) in (str, int) for name in value):
             return {"dict": [[name, self.pack(one, at=f"{at}.{name}")] for name, one in value.items()]}
         if type(value) in (list, tuple):
             each = [self.pack(one, at=f"{at}.{index}") for index, one in enumerate(value)]
@@ -112,7 +112,7 @@ def _tuple(items: Any, arrays: Arrays, depth: int) -> Any:
 def _dict(items: Any, arrays: Arrays, depth: int) -> Any:
     pairs = _a_list(items)
     for pair in pairs:
-        if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)):
+        if not (isinstance(pair, list) and len(pair) == 2 and type(pair[0]) in (str, int)):
             raise DamagedFileError("found a mapping that is none.")
     found = {name: unpack(one, arrays, depth=depth + 1) for name, one in pairs}
     if len(found) != len(pairs):

@@ -71,5 +71,7 @@ def _before(model: Any) -> str:
     read = "".join(f"{what.capitalize()}, by public values: {how}. " for what, how in model.layout_.declared())
     if model.scale_ is None:
         return f"{read}{mean} was taken off the rows."
-    scales = "public scales" if Purpose.SCALE in declared else "private scales"
+    bought = any(entry.purpose is Purpose.SCALE for entry in model.ledger_.entries if entry.kind != "declared")
+    kinds = [kind for kind, yes in (("private", bought), ("public", Purpose.SCALE in declared)) if yes]
+    scales = f"{' or '.join(kinds)} scales"
     return f"{read}{mean} was taken off the rows, and columns were divided by {scales}."

@@ -35,6 +35,8 @@ class Release:
         What was spent.
     diagnostics : Diagnostics, or mapping
         What the run reports about itself: radii, noise, rounds, and the like.
+    scale_errors : array of shape (d,), optional
+        Relative standard errors of the scales that columns were divided by, where any were bought.
     warnings : tuple of ReleaseWarning
         What a reader must be warned of.
     """
@@ -46,6 +48,7 @@ class Release:
     variances: Variances | None = None
     mean: FloatArray | None = None
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
+    scale_errors: FloatArray | None = None
     warnings: tuple[ReleaseWarning, ...] = ()
 
     @property

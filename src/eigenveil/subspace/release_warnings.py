@@ -16,6 +16,7 @@ from typing import Any, Self
 from eigenveil.errors import PrivacyWarning
 from eigenveil.mechanisms import Noisy, NoisyLeftOut
 from eigenveil.mechanisms.radius import EDGES
+from eigenveil.subspace.column_scales import ColumnScales
 from eigenveil.subspace.variances import Variances
 
 TOO_LARGE = "too large (a row's norm must stay below 1e154)"
@@ -33,6 +34,22 @@ MANY_CLIPPED = 0.05
 """The share of clipped units above which released variances are said to be too low."""
 
 
+_SHOWN = 12
+"""How many columns a warning names; its numbers name all."""
+
+
+_UNKNOWN_SCALE = (
+    "the scale could not be told. Nearly all units may be equal there, or too far from 0 for their spread, or too "
+    "few. It was set to a number that is rather too large, so that the column counts for little. Declare its "
+    "scale or its bounds, if they are public."
+)
+_NOISY_SCALE = "noise in the scale is large. The scale was made larger for it, so that the column counts for less."
+_HEAVY_TAIL = (
+    "the tail is heavy and was clipped when the scale was taken. The scale is probably too small, so that the "
+    "column counts for more. A transformation that does not look at the data helps, such as log(1 + x)."
+)
+
+
 class Code(StrEnum):
     """Which rule a warning comes from."""
 
@@ -47,6 +64,9 @@ class Code(StrEnum):
     CLIPPED_VARIANCES = "clipped-variances"
     SMALL_BATCHES = "small-batches"
     BAD_ROWS = "bad-rows"
+    UNKNOWN_SCALES = "unknown-scales"
+    NOISY_SCALES = "noisy-scales"
+    HEAVY_TAILS = "heavy-tails"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,6 +236,39 @@ def bad_rows(slots: int, good: Noisy) -> list[ReleaseWarning]:
         f"is missing, infinite or {TOO_LARGE}."
     )
     return [ReleaseWarning(code=Code.BAD_ROWS, text=text, numbers={"slots": slots, "bad": bad})]
+
+
+def scale_warnings(scales: ColumnScales, labels: Sequence[str]) -> list[ReleaseWarning]:
+    """Columns whose bought scales are not their standard deviations; `labels` names all columns of `scales`."""
+    rules = (
+        (
+            Code.UNKNOWN_SCALES,
+            scales.unknown,
+            scales.scale,
+            _UNKNOWN_SCALE,
+        ),
+        (
+            Code.NOISY_SCALES,
+            scales.noisy,
+            scales.error,
+            _NOISY_SCALE,
+        ),
+        (
+            Code.HEAVY_TAILS,
+            scales.heavy,
+            scales.beyond,
+            _HEAVY_TAIL,
+        ),
+    )
+    found = []
+    for code, where, numbers, text in rules:
+        named = [(label, float(number)) for label, number, yes in zip(labels, numbers, where, strict=True) if yes]
+        if named:
+            shown = ", ".join(label for label, _ in named[:_SHOWN]) + (", ..." if len(named) > _SHOWN else "")
+            head = f"column {shown}" if len(named) == 1 else f"{len(named)} columns ({shown})"
+            values = {f"column {label}": number for label, number in named}
+            found.append(ReleaseWarning(code=code, text=f"{head}: {text}", numbers=values))
+    return found
 
 
 def show(found: Sequence[ReleaseWarning]) -> None:

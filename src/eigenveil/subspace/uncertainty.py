@@ -11,11 +11,14 @@ VarianceErrors(variances):
   4  error_j^2 <- (noise^2 + variance of clip_R(a - C)_j / n_hat) / (1 - E[G_j where clipped])^2
                   + (b_j/2)^2, if m was estimated
   The same for what components leave of the trace, as one number per unit, with an m of its own.
+  5  if columns were divided by bought scales of relative errors e_i: error_j^2 <- error_j^2 + 4 lambda_j^2 sum_i
+         u_ji^4 e_i^2, and for the rest + 4 sum_i (1 - sum_j lambda_j u_ji^2)^2 e_i^2
 
 Angles(release): tan^2 of the angle between component j and the true direction nearest to it is, to first order,
 the sum over all other directions l of
   v_jl/(kappa_j - kappa_l)^2                               # noise v_jl on u_j^T Sigma u_l
   + lambda_j lambda_l/(m n_hat)/(lambda_j - lambda_l)^2    # the chance of which units came
+  + (lambda_j + lambda_l)^2 sum_i u_ji^2 u_li^2 e_i^2/(lambda_j - lambda_l)^2    # errors of bought scales
 where kappa are eigenvalues of rounds, whose units are shortened, and lambda those of the population. Directions
 that were followed have eigenvalues of their own; all others are given their mean.
 """
@@ -24,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -146,6 +149,30 @@ def variance_errors(bought: Variances) -> VarianceErrors:
         rest=float(rest.mean[0]),
         rest_error=float(rest.errors[0]),
         freedom=own.freedom,
+    )
+
+
+def release_errors(release: Release) -> VarianceErrors:
+    """Steps 1 to 5: errors of a release's variances, with those of the scales that columns were divided by.
+
+    Notes
+    -----
+    *Formal guarantees.* Post-processing of releases.
+
+    The truth that is meant then is that of rows whose columns are divided by their true standard deviations. A
+    scale that is too large by a share e makes u^T Sigma u smaller by 2 lambda u_i^2 e, to first order.
+    """
+    assert release.variances is not None
+    found, errors = variance_errors(release.variances), release.scale_errors
+    if errors is None:
+        return found
+    squares = release.components**2
+    own = 2 * found.explained * np.sqrt(squares**2 @ errors**2)
+    left = np.maximum(1 - found.explained @ squares, 0.0)
+    return replace(
+        found,
+        errors=np.hypot(found.errors, own),
+        rest_error=math.hypot(found.rest_error, 2 * float(np.linalg.norm(left * errors))),
     )
 
 
@@ -294,8 +321,22 @@ def _squared_tangents(release: Release, bought: Variances, told: Mapping[str, An
     apart[unclear] = gaps[unclear] * lam[0] / max(kappa[0], _TINY)  # rounds tell close ones better apart
     # by itself, neither turns one direction by more than 45 degrees towards another
     out: FloatArray = known / (gaps**2 + known + _TINY) + chance / (apart**2 + chance + _TINY)
+    if release.scale_errors is not None:
+        turned = (lam[:k, None] + lam) ** 2 * _shared(release.components, release.scale_errors)
+        out += turned / (apart**2 + turned + _TINY)
     out[np.arange(k), np.arange(k)] = 0.0
     return out
+
+
+def _shared(components: FloatArray, errors: FloatArray) -> FloatArray:
+    """sum_i u_ji^2 u_li^2 e_i^2 for components j and all directions l, of shape (k, d).
+
+    Directions that are no components share evenly what these leave.
+    """
+    (k, d), squares = components.shape, components**2
+    weighted = squares * errors**2
+    left = weighted @ np.maximum(1 - squares.sum(axis=0), 0.0)
+    return np.concatenate([weighted @ squares.T, np.tile(left[:, None] / max(d - k, 1), (1, d - k))], axis=1)
 
 
 def _spectra(values: FloatArray, bought: Variances, d: int) -> tuple[FloatArray, FloatArray]:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from eigenveil._typing import BoolArray, FloatArray
+from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.engines import (
     Coins,
     ColumnPopulation,
@@ -28,7 +28,7 @@ from eigenveil.errors import InvalidInputError, NotDisjointError
 from eigenveil.mechanisms.byte_source import SeededBytes
 from eigenveil.mechanisms.exact_noise import gaussian_integers
 from eigenveil.mechanisms.veil import Veil
-from eigenveil.operators import Matrices, MeanRows, Operator, Products, Tensor, Variances, made_of_rows
+from eigenveil.operators import Matrices, MeanRows, Operator, Products, Squares, Tensor, Variances, made_of_rows
 from eigenveil.privacy.budget import Budget
 from eigenveil.privacy.relation import Relation
 from eigenveil.sources import Block
@@ -113,9 +113,13 @@ class Units:
     def _vectors(self) -> SampledPopulation:
         return self._population(MeanRows())
 
-    def columns(self, *, squared: bool = False) -> ColumnPopulation:
-        """Every column of the units' mean rows, or of the means of their rows' squares, as a population itself."""
-        return ColumnPopulation(self.vectors(), squared=squared)
+    def columns(self, columns: IntArray, *, squared: bool = False) -> ColumnPopulation:
+        """Some columns of the units' mean rows, or of the means of their rows' squares, each a population."""
+        return ColumnPopulation(self.vectors(), columns, squared=squared)
+
+    def squares(self, columns: IntArray, weights: FloatArray, most: float) -> SampledPopulation:
+        """The population of the means of a unit's squares in some columns, weighted and cut at `most`."""
+        return self._population(Squares(columns, weights, most))
 
     def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> SampledPopulation:
         """The population of u_j^T A_i u_j and, last, the rest of the trace; `entries` says which of them."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from eigenveil.cli import options as o
-from eigenveil.cli.choosing import as_columns, as_data, as_encode, as_fill, as_groups, as_scale
+from eigenveil.cli.choosing import as_bounds, as_columns, as_data, as_encode, as_fill, as_groups, as_scale
 from eigenveil.cli.ledger_file import Account, Asked, open_ledger, planned_ledger
 from eigenveil.cli.planned import Planned, show_plan
 from eigenveil.cli.progress import Watch, counted
@@ -45,6 +45,7 @@ def run(
     algorithm: o.AlgorithmOption,
     center: o.Center,
     scale: o.Scale,
+    bounds: o.Bounds,
     out: o.Out,
     report: o.ReportFile,
     score_bins: o.ScoreBins,
@@ -68,7 +69,8 @@ def run(
             algorithm=algorithm.value,
             relation=relation.value,
             center=center,
-            scale=as_scale(scale),
+            scale=as_scale(scale, data[0]),
+            bounds=as_bounds(bounds, data[0]),
             random_state=seed,
             callback=watch,
         )

@@ -1,0 +1,169 @@
+"""Scales of columns of every shape, bought under the real noise, and by whom they are said to be unknown."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from eigenveil import DPPCA, samples
+from eigenveil.estimators.standardise import Standard, standardise
+from eigenveil.mechanisms import Veil
+from eigenveil.privacy import Budget, Ledger
+from eigenveil.subspace.release_warnings import Code
+from eigenveil.units import Units
+
+RNG = np.random.default_rng(0)
+N = 10_000
+SHAPES = {
+    "normal": lambda n: RNG.normal(size=n),
+    "small and far": lambda n: 1e-4 * RNG.normal(size=n) + 5e-3,
+    "far": lambda n: 3 * RNG.normal(size=n) + 140,
+    "uniform": lambda n: 1e4 * RNG.random(n),
+    "half": lambda n: RNG.random(n) < 0.5,
+    "fifth": lambda n: RNG.random(n) < 0.2,
+    "most": lambda n: RNG.random(n) < 0.8,
+    "counts": lambda n: RNG.poisson(4, n),
+    "few counts": lambda n: RNG.poisson(0.3, n),
+    "exponential": lambda n: 1e3 * RNG.exponential(size=n),
+}
+"""Shapes whose scale is good to a few percent; bounds of 30 % are met by far."""
+
+
+def table(shapes, n=N):
+    return np.column_stack([shapes[name](n) for name in shapes]).astype(float)
+
+
+def bought(X, *, relation="add-remove", ids=None, epsilon=1.0, **standard):
+    budget = Budget.from_epsilon_delta(epsilon, 1e-6)
+    operator = samples.rows(X) if ids is None else samples.people(X, ids)
+    units = Units(operator, Veil(Ledger(budget, relation=relation)), budget)
+    return standardise(units, Standard(**{"buy_mean": True, "private": np.arange(X.shape[1]), **standard}))
+
+
+def codes(found):
+    return {warning.code: set(warning.numbers) for warning in found.warnings}
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_scales_are_standard_deviations_whatever_the_shape(relation):
+    X = table(SHAPES, N if relation == "add-remove" else 3 * N)
+    found = bought(X, relation=relation)
+    np.testing.assert_allclose(found.scale / X.std(axis=0), 1, atol=0.3)
+    assert Code.UNKNOWN_SCALES not in codes(found)
+    assert np.all(np.abs(found.mean - X.mean(axis=0)) < 0.5 * X.std(axis=0))
+    assert np.all((found.scale_errors > 0) & (found.scale_errors < 0.2))
+
+
+def test_forty_columns_at_the_size_that_is_promised():
+    X = np.column_stack([table(SHAPES) for _ in range(4)])
+    ratio = bought(X).scale / X.std(axis=0)
+    assert np.all((ratio > 0.5) & (ratio < 2)), "never off by more than a factor of 2"
+    assert np.median(np.abs(ratio - 1)) < 0.15
+
+
+def test_what_is_nearly_constant_is_never_scaled_up():
+    """Rare flags and constants: right if they were seen, else too large and named."""
+    rare = {f"flag {p}": lambda n, p=p: RNG.random(n) < p for p in (0.01, 0.03, 0.06, 0.94, 0.97, 0.99)}
+    point = {
+        "0": np.zeros,
+        "5": lambda n: np.full(n, 5.0),
+        "two": lambda n: np.where(RNG.random(n) < 0.95, 37.3, 81.1),
+    }
+    others = {f"normal {j}": SHAPES["normal"] for j in range(30)}
+    X = table({**rare, **point, **others})
+    found = bought(X)
+    assert np.all(found.scale > 0.5 * X.std(axis=0))
+    named = codes(found)[Code.UNKNOWN_SCALES]
+    assert {"column 6", "column 7"} <= named
+    assert named <= {f"column {j}" for j in range(9)}
+    assert np.all(found.scale[6:8] >= 1)
+    assert np.all(found.scale_errors[6:8] == 0)
+
+
+def test_heavy_tails_are_named_and_make_no_scale_of_half():
+    n = 50_000
+    X = np.column_stack([RNG.normal(size=(n, 9)), RNG.lognormal(sigma=1.2, size=n)])
+    found = bought(X, names=[*(f"x{j}" for j in range(9)), "income"])
+    assert 0.6 < found.scale[9] / X[:, 9].std() < 1.5
+    scaled = codes(found).get(Code.HEAVY_TAILS, set())
+    assert scaled <= {"column 'income'"}
+
+
+def test_few_units_and_none_are_unknown_and_safe():
+    for X in (np.zeros((0, 3)), RNG.normal(size=(50, 3)), np.full((200, 3), np.nan)):
+        found = bought(X)
+        assert np.all(found.scale >= 1)
+        assert codes(found)[Code.UNKNOWN_SCALES] == {"column 0", "column 1", "column 2"}
+
+
+def test_people_count_once_and_rows_within_them_by_their_squares():
+    """The diagonal of Sigma over people: half of the people have one row, half have nine of another spread."""
+    rows = np.r_[np.ones(10_000, dtype=int), np.full(10_000, 9)]
+    ids = np.repeat(np.arange(20_000), rows)
+    X = RNG.normal(size=(ids.size, 4)) * np.where(ids < 10_000, 1.0, 3.0)[:, None]
+    found = bought(X, ids=ids)
+    np.testing.assert_allclose(found.scale, np.sqrt((1 + 9) / 2), rtol=0.15)
+
+
+@pytest.mark.parametrize("n", [None, 20_000])
+def test_rows_with_gaps_are_left_out_as_they_are_of_sigma(n):
+    """A row that is bad in one column adds nothing to the scale of another."""
+    X = RNG.normal(size=(20_000, 5)) * [1.0, 2.0, 3.0, 4.0, 5.0]
+    gap = RNG.random(20_000) < 0.4
+    X[gap, 0] = np.nan
+    X[gap, 1] *= 100
+    found = bought(X, n=n)
+    np.testing.assert_allclose(found.scale / np.arange(1.0, 6.0), 1, atol=0.3)
+
+
+def test_bounds_are_a_radius_and_a_safe_scale():
+    X = np.column_stack(
+        [RNG.random(N) < 0.03, RNG.normal(size=N) * 10 + 45, np.zeros(N), RNG.normal(size=(N, 30)).T[0]]
+    )
+    bounds = {"middle": np.array([0.5, 55.0, 3.0, 0.0]), "half": np.array([0.5, 55.0, 7.0, np.inf])}
+    found = bought(X, **bounds)
+    assert 0.8 < found.scale[0] / X[:, 0].std() < 2
+    assert 0.7 < found.scale[1] / 10 < 1.5
+    assert found.scale[2] <= 7
+    np.testing.assert_allclose(found.mean[:2], X.mean(axis=0)[:2], atol=3)
+
+
+def test_bounds_that_do_not_hold_cost_no_more():
+    X = RNG.normal(size=(N, 3)) * 1e6
+    found = bought(X, middle=np.zeros(3), half=np.full(3, 0.5))
+    assert found.units.veil.ledger.epsilon(1e-6) <= 1.0
+    assert np.all(np.isfinite(found.scale))
+
+
+def test_only_columns_that_are_bought_are_charged_for():
+    X = table(SHAPES)
+    few, all_ = bought(X, private=np.array([3, 0])), bought(X)
+    draws = [sum(e.draws for e in one.units.veil.ledger.entries if e.purpose == "scale") for one in (few, all_)]
+    assert draws[0] * 5 == draws[1]
+    assert few.scale[[1, 2, 4]].tolist() == [1.0, 1.0, 1.0]
+    assert few.scale[0] == pytest.approx(X[:, 0].std(), rel=0.2)
+    assert few.scale_errors[1] == 0 < few.scale_errors[0] < all_.scale_errors[0]
+
+
+def test_a_flag_among_normal_columns_is_no_component():
+    """A newcomer's first case: the scale of a flag came out as 1e-15, and the flag as the first component."""
+    X = RNG.normal(size=(N, 35)) @ (np.eye(35) + 1.0 / 35)
+    Y = np.column_stack([X, RNG.random(N) < 0.2])
+    for _ in range(3):
+        pca = DPPCA(2, scale="private").fit(Y)
+        assert 0.25 < pca.scale_[-1] < 0.65
+        assert abs(pca.components_[0, -1]) < 0.6
+
+
+def test_an_income_is_no_component():
+    """The second: a log-normal column got .58 of its standard deviation, and became the first component."""
+    n = 50_000
+    X = RNG.normal(size=(n, 9))
+    X[:, 1] += 0.5 * X[:, 0]
+    Y = np.column_stack([X, RNG.lognormal(sigma=1.2, size=n)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of its tail, and of clipped variances
+        pca = DPPCA(2, scale="private").fit(Y)
+    assert pca.scale_[-1] / Y[:, -1].std() > 0.6
+    assert np.all(np.abs(pca.components_[0, :2]) > 0.5)
+    assert abs(pca.components_[0, -1]) < 0.4
