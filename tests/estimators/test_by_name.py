@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 
@@ -106,3 +107,34 @@ def test_whole_arrays_and_words_are_read_as_before():
     assert read_scales({}, 2, None).private.size == 0
     assert read_bounds(None, 2, None) is None
     assert read_bounds((0, [2, 4]), 2, None).half.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.filterwarnings("ignore:.*noise in the scale is large")
+@pytest.mark.parametrize("form", ["pandas", "polars", "parquet"])
+def test_columns_that_hold_0_and_1_by_type_have_these_bounds(form, tmp_path):
+    """Rare flags among many columns are then never unknown, and rather too large than too small."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({f"x{j}": rng.normal(size=10_000) for j in range(30)})
+    shares = {"half": 0.5, "some": 0.2, "rare": 0.01}
+    for name, share in shares.items():
+        frame[name] = rng.random(10_000) < share
+    frame["site"] = rng.choice(["a", "b"], 10_000, p=[0.9, 0.1])
+    data = {"pandas": frame, "polars": pl.from_pandas(frame), "parquet": tmp_path / "t.parquet"}[form]
+    if form == "parquet":
+        frame.to_parquet(data)
+    pca = DPPCA(2, scale="private", encode={"site": ["a", "b"]}).fit(data)
+    true = np.sqrt([p * (1 - p) for p in (*shares.values(), 0.9, 0.1)])
+    ratio = pca.scale_[30:] / true
+    assert np.all(ratio > 0.5)
+    assert np.all(ratio[[0, 1, 3, 4]] < 2)
+    assert not [one for one in pca.warnings_ if one.code == "unknown-scales"]
+    (note,) = [entry.note for entry in pca.ledger_.entries if entry.what == "column bounds"]
+    assert note == "0 and 1, by type: 'half', 'some', 'rare', 'site=a', 'site=b'"
+
+
+def test_bounds_that_are_declared_go_before_those_of_a_type():
+    pca = DPPCA(1, scale={"flag": "private"}, bounds={"flag": (0, 3)}).fit(FRAME)
+    notes = [entry.note for entry in pca.ledger_.entries if entry.what == "column bounds"]
+    assert notes == ["declared by the caller: 'flag'"]
+    unscaled = DPPCA(1).fit(FRAME)
+    assert not [entry for entry in unscaled.ledger_.entries if entry.what == "column bounds"]

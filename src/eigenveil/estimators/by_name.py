@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,12 +42,23 @@ class Bounds:
     middle, half : array of shape (d,)
         Their middle, and half their width: 0 and infinite for columns without bounds.
     which : array of int, optional
-        The columns that have bounds, where those are not all.
+        The columns whose bounds were declared, where those are not all.
     """
 
     middle: FloatArray
     half: FloatArray
     which: IntArray | None = None
+
+    def with_flags(self, flags: IntArray) -> Bounds:
+        """The same with bounds 0 and 1 for some columns."""
+        middle, half = self.middle.copy(), self.half.copy()
+        middle[flags] = half[flags] = 0.5
+        return replace(self, middle=middle, half=half)
+
+
+def no_bounds(d: int) -> Bounds:
+    """Those of d columns that have none."""
+    return Bounds(middle=np.zeros(d), half=np.full(d, np.inf), which=np.zeros(0, dtype=np.int64))
 
 
 def read_scales(scale: Any, d: int, names: Sequence[str] | None) -> Scales:

@@ -7,8 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
+
+from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.by_name import read_bounds, read_scales
+from eigenveil.estimators.by_name import Bounds, no_bounds, read_bounds, read_scales
 from eigenveil.estimators.inputs import open_operator
 from eigenveil.estimators.progress import Reporter
 from eigenveil.estimators.released import attributes, noisy_number
@@ -119,11 +122,21 @@ class FitRequest:
             names=names,
         )
         standard = replace(plain, declared=None if scales.which is None else plain.labels(scales.which))
+        flags = self._flags(scales.private, bounds) if standard.buy_mean else scales.private[:0]
+        if flags.size:
+            bounds = (no_bounds(d) if bounds is None else bounds).with_flags(flags)
         if bounds is None:
             return standard
         half = bounds.half if scales.declared is None else bounds.half / scales.declared
         bounded = None if bounds.which is None else plain.labels(bounds.which)
-        return replace(standard, middle=bounds.middle, half=half, bounded=bounded)
+        labels = plain.labels(flags)
+        return replace(standard, middle=bounds.middle, half=half, bounded=bounded, flags=labels)
+
+    def _flags(self, private: IntArray, bounds: Bounds | None) -> IntArray:
+        """Columns of 0 and 1, by type or encoding, whose scales are bought and that have no bounds."""
+        flags = [] if self._source is None else self._source.layout.flags
+        free = private if bounds is None else private[~np.isfinite(bounds.half[private])]
+        return np.intersect1d(free, np.array(flags, dtype=np.int64))
 
     @property
     def columns(self) -> tuple[str, ...] | None:

@@ -56,6 +56,8 @@ class Standard:
         Labels of the columns whose scales are declared, where those are not all.
     bounded : sequence of str, optional
         The same for bounds.
+    flags : sequence of str
+        Labels of columns that are bounded by 0 and 1, as their type or encoding says.
     """
 
     mean: FloatArray | None = None
@@ -68,6 +70,7 @@ class Standard:
     names: Sequence[str] | None = None
     declared: Sequence[str] | None = None
     bounded: Sequence[str] | None = None
+    flags: Sequence[str] = ()
 
     @property
     def buy_scale(self) -> bool:
@@ -181,9 +184,12 @@ def _with_declared(units: Units, standard: Standard) -> Units:
         ("column bounds", standard.middle, standard.bounded, Purpose.BOUND),
     )
     for what, given, which, purpose in declared:
-        if given is not None:
+        if given is not None and (which is None or len(which)):
             note = "declared by the caller" + ("" if which is None else f": {', '.join(which)}")
             units.veil.ledger.declare(what, note=note, purpose=purpose)
+    if standard.flags:
+        note = f"0 and 1, by type: {', '.join(standard.flags)}"
+        units.veil.ledger.declare("column bounds", note=note, purpose=Purpose.BOUND)
     operator = units.operator
     if standard.scale is not None:
         operator = rescaled(rows_of(units), standard.scale)

@@ -36,8 +36,7 @@ def on_schema(layout: Layout, schema: pa.Schema, units: Any) -> tuple[Layout, np
     """What a layout comes to for this schema, and the type of the floats; refuses types that cannot be taken."""
     exact = layout.by_names(schema.names, unit=units if isinstance(units, str) else None)
     types = {str(name): arrow_type(schema.field(schema.names.index(name)).type) for name in exact.columns or ()}
-    exact.check(types)
-    return exact, exact.dtype(types)
+    return exact.checked(types), exact.dtype(types)
 
 
 def to_floats(table: pa.Table, layout: Layout, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

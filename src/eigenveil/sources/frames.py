@@ -56,8 +56,7 @@ def on_frame(
     objects = frame.implementation.is_pandas_like()
     found = dict(zip(names, frame.collect_schema().dtypes(), strict=True))
     types = {str(name): frame_type(found[str(name)], objects=objects) for name in exact.columns or ()}
-    exact.check(types)
-    return exact, exact.dtype(types)
+    return exact.checked(types), exact.dtype(types)
 
 
 def _objects_as_text(frame: nw.DataFrame[Any], layout: Layout) -> nw.DataFrame[Any]:

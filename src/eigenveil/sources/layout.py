@@ -58,6 +58,8 @@ class Layout:
     columns: tuple[str | int, ...] | None = None
     encode: Mapping[str, Encoding] = field(default_factory=dict)
     fill: Fill = None
+    truths: tuple[str, ...] = field(default=(), compare=False)
+    """Columns that hold truth values only, by their type; known once types are."""
 
     @classmethod
     def of(cls, columns: Any = None, encode: Any = None, fill: Any = None) -> Self:
@@ -107,14 +109,15 @@ class Layout:
             _refuse_left_out(list(fill), range(width) if chosen is None else chosen, "fill")
         return Layout(None if chosen is None else tuple(chosen), {}, fill)
 
-    def check(self, types: Mapping[str, ColumnType]) -> None:
-        """Refuse columns of types that are neither numbers nor encoded; of a layout with exact names."""
+    def checked(self, types: Mapping[str, ColumnType]) -> Layout:
+        """The layout, if all columns are of types that are numbers or encoded; of one with exact names."""
         for name, encoding in self.encode.items():
             encoding.check(name, types[name])
         chosen = [str(name) for name in self.columns or () if name not in self.encode]
         bad = [name for name in chosen if not types[name].numeric]
         if bad:
             _refuse_types(bad, [name for name in chosen if types[name].numeric], types)
+        return replace(self, truths=tuple(name for name in chosen if types[name].kind is Kind.TRUTH))
 
     def dtype(self, types: Mapping[str, ColumnType]) -> np.dtype[Any]:
         """float32 if every column is, else float64."""
@@ -144,6 +147,17 @@ class Layout:
                 found.append((column, slice(start, start + len(names))))
             start += len(names)
         return tuple(found)
+
+    @property
+    def flags(self) -> list[int]:
+        """Where in what comes out numbers are 0 or 1, by type or by encoding."""
+        found: list[int] = []
+        start = 0
+        for column, names in self._outputs() if self.encode or self.truths else ():
+            if column in self.truths or isinstance(self.encode.get(column), Categories):
+                found += range(start, start + len(names))
+            start += len(names)
+        return found
 
     @property
     def chooses(self) -> bool:
