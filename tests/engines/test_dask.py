@@ -19,6 +19,7 @@ from eigenveil.sources import dask_collections, open_source
 
 da = pytest.importorskip("dask.array", reason="dask is not installed (extra eigenveil[dask])")
 dd = pytest.importorskip("dask.dataframe")
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 RNG = np.random.default_rng(0)
@@ -104,7 +105,7 @@ def test_what_dask_brings_together_is_checked(monkeypatch):
     )
     monkeypatch.setattr(type(collection), "map_partitions", marked)
     with pytest.raises(InvalidInputError, match="several partitions"):
-        open_source(collection, units="who")
+        open_source(collection, units="who").partitions()
 
 
 def test_files_are_read_by_the_workers(tmp_path, client):
@@ -113,6 +114,26 @@ def test_files_are_read_by_the_workers(tmp_path, client):
             tmp_path / f"{number}.parquet"
         )
     same(fit(tmp_path, engine=client), fit(tmp_path))
+
+
+@pytest.mark.parametrize("kind", ["frame", "files"])
+def test_people_are_brought_together_by_the_cluster_that_is_asked(kind, client, tmp_path):
+    """Not by the default scheduler, which would bring rows here."""
+    FRAME.iloc[:3000].to_parquet(tmp_path / "a.parquet")
+    FRAME.iloc[3000:].to_parquet(tmp_path / "b.parquet")
+    data = dd.from_pandas(FRAME, npartitions=3) if kind == "frame" else tmp_path
+    with dask.config.set(scheduler=_nobody):
+        same(fit(data, "who", engine=client), fit(FRAME, "who"))
+
+
+def _nobody(*_, **__):
+    raise AssertionError("computed here")
+
+
+def test_people_in_text_files_stay_on_one_machine(tmp_path):
+    FRAME.to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(InvalidInputError, match="expected Parquet files"):
+        fit(tmp_path / "a.csv", "who", engine="dask")
 
 
 def test_a_collection_needs_no_engine_and_can_be_read_by_any():

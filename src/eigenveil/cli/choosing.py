@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenveil.errors import InvalidInputError
+from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources import CsvFiles
 from eigenveil.sources.files import has_named_columns
 from eigenveil.sources.paths import find
@@ -43,6 +43,24 @@ def as_columns(wanted: list[str] | None, data: Any) -> list[str] | list[int] | N
             hint="Give positions from 0 on: --columns 0,2 takes the first and third.",
         )
     return [int(wish) for wish in wishes]
+
+
+def as_engine(name: str, scheduler: str | None) -> Any:
+    """The engine by its name, or a client of the cluster behind a scheduler."""
+    if scheduler is None:
+        return name
+    if name != "dask":
+        raise InvalidInputError("--scheduler is that of a Dask cluster: give --engine dask too.")
+    try:
+        from distributed import Client  # noqa: PLC0415  # an extra, and heavy
+    except ImportError as missing:
+        raise UnreadableError("Dask is not installed.", hint="pip install 'eigenveil[dask]'") from missing
+    try:
+        return Client(scheduler, timeout=30)
+    except (OSError, ValueError, TimeoutError) as failed:
+        raise UnreadableError(
+            f"there is no Dask scheduler at {scheduler!r}.", hint="Start one with: dask scheduler"
+        ) from failed
 
 
 def as_encode(given: list[str] | None) -> dict[str, list[str] | str] | None:

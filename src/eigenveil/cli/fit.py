@@ -39,6 +39,8 @@ def command(
     center: o.Center = True,
     scale: o.Scale = ["none"],  # noqa: B006
     bounds: o.Bounds = None,
+    engine: o.EngineOption = o.EngineName.AUTO,
+    scheduler: o.Scheduler = None,
     out: o.Out = None,
     report: o.ReportFile = None,
     score_bins: o.ScoreBins = 16,

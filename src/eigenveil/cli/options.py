@@ -32,6 +32,13 @@ class Neighbours(StrEnum):
     REPLACE = "replace"
 
 
+class EngineName(StrEnum):
+    """Who does the sums."""
+
+    AUTO = "auto"
+    DASK = "dask"
+
+
 Data = Annotated[list[str], typer.Argument(help="Parquet, Feather, CSV, .npy or .npz: files, globs or folders.")]
 Units = Annotated[
     str | None,
@@ -105,6 +112,19 @@ ScoreMap = Annotated[
 
 Components = Annotated[int, typer.Option("-k", "--components", min=1, help="How many directions.", **_METHOD)]
 AlgorithmOption = Annotated[Algorithm, typer.Option(help="How directions are found.", **_METHOD)]
+EngineOption = Annotated[
+    EngineName,
+    typer.Option(
+        help="Who does the sums: the threads of this machine, or the workers of a Dask cluster.", **_METHOD
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        help="Address of the cluster's scheduler, such as tcp://scheduler:8786; the workers read the files.",
+        **_METHOD,
+    ),
+]
 Center = Annotated[bool, typer.Option(help="Buy a private mean and take it off.", **_METHOD)]
 Scale = Annotated[
     list[str],

@@ -9,7 +9,7 @@ from eigenveil.engines.engine import Engine
 from eigenveil.engines.local import LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.operators import Operator
-from eigenveil.sources.dask_collections import DaskSource
+from eigenveil.sources.dask_collections import DaskPeople, DaskSource
 from eigenveil.sources.wrapped import Wrapped
 
 
@@ -34,4 +34,4 @@ def engine_for(operator: Operator, engine: Engine | None) -> Engine:
     source = getattr(operator, "source", None)
     while isinstance(source, Wrapped):
         source = source.source
-    return DaskEngine() if isinstance(source, DaskSource) else LocalEngine()
+    return DaskEngine() if isinstance(source, DaskSource | DaskPeople) else LocalEngine()

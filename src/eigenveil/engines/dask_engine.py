@@ -17,7 +17,7 @@ from eigenveil.engines.query import Chunk, Query, fold
 from eigenveil.errors import InvalidInputError
 from eigenveil.operators import Operator
 from eigenveil.sources import Partition
-from eigenveil.sources.dask_collections import DaskSource
+from eigenveil.sources.dask_collections import DaskPeople, DaskSource
 from eigenveil.sources.wrapped import where
 
 StateT = TypeVar("StateT")
@@ -59,9 +59,14 @@ class DaskEngine:
     client: Any = None
 
     def keeping(self, operator: Operator) -> Operator:
-        """The operator of the same units; the cluster keeps an array's pieces if they fit well in its memory."""
+        """The operator of the same units, as the cluster has them.
+
+        It brings people together, and keeps them. It keeps an array's pieces if they fit well in its memory.
+        """
         client = self._client()
         source = getattr(operator, "source", None)
+        if isinstance(source, DaskPeople):
+            return replace(operator, source=source.gathered(client))  # type: ignore[type-var]  # has a source
         if client is None or not isinstance(source, DaskSource):
             return operator
         workers = client.scheduler_info(n_workers=-1)["workers"].values()

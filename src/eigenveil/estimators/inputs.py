@@ -10,6 +10,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from eigenveil.engines import DaskEngine
+from eigenveil.engines.choosing import read_engine
 from eigenveil.errors import InvalidInputError
 from eigenveil.operators import Operator, PeopleOperator, RowsOperator, is_operator
 from eigenveil.sources import Layout, Source, dask_collections, memory, open_with
@@ -107,6 +109,8 @@ def unit_column(estimator: Any) -> str | None:
 def _opened(estimator: Any, X: Any, units: Any, layout: Layout) -> Source:
     note_unit_column(estimator, units)
     estimator.layout_ = layout
+    if units is not None and has_paths(X) and isinstance(read_engine(estimator.engine), DaskEngine):
+        X = dask_collections.read_parquet(X)
     if not layout.chooses and (_is_array(X) or _is_frame(X)):
         return open_with(_checked(estimator, X, units, reset=True), layout, units)
     source = open_with(_numeric(X) if _is_array(X) else X, layout, units)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +19,7 @@ from eigenveil.sources import memory
 from eigenveil.sources.columns import find_unit
 from eigenveil.sources.identities import identities
 from eigenveil.sources.layout import Layout
+from eigenveil.sources.paths import find
 from eigenveil.sources.source import Block, Partition, Source
 
 _BUCKET = "__eigenveil_bucket__"
@@ -25,6 +29,19 @@ _BUCKETS_PER_PARTITION = 8
 def accepts(data: Any) -> bool:
     """Whether this is a Dask array or dataframe."""
     return hasattr(data, "__dask_graph__") and hasattr(data, "to_delayed") and hasattr(data, "npartitions")
+
+
+def read_parquet(data: Any) -> Any:
+    """Parquet files as a Dask dataframe, for people, whose rows Dask brings together."""
+    import dask.dataframe as dd  # noqa: PLC0415  # an extra, and heavy
+
+    layout, paths = find(data)
+    if layout != "parquet":
+        raise InvalidInputError(
+            f"expected Parquet files, whose people a cluster can bring together, got {layout} files.",
+            hint="Write them as Parquet, or read them on one machine: engine='auto'.",
+        )
+    return dd.read_parquet(paths)
 
 
 def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
@@ -57,8 +74,7 @@ def _open_frame(data: Any, layout: Layout, units: str | None) -> Source:
     if units is None:
         return DaskSource(schema, tuple(data.to_delayed()), PieceOpener(exact), fixed_places=False)
     find_unit(names, units)
-    gathered = _gathered(data[[*map(str, exact.columns or ()), units]], units)
-    return DaskSource(schema, tuple(gathered.to_delayed()), PieceOpener(exact, units), fixed_places=False)
+    return DaskPeople(schema, data[[*map(str, exact.columns or ()), units]], PieceOpener(exact, units))
 
 
 def _empty(data: Any) -> Any:
@@ -83,15 +99,10 @@ class PieceOpener:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class DaskSource:
-    """Pieces of a Dask collection; their schema is that of a piece without rows."""
+class _Collection:
+    """What is known of a Dask collection from a piece without rows."""
 
     schema: Source
-    pieces: tuple[Any, ...]
-    opener: PieceOpener
-    fixed_places: bool
-    nbytes: float = math.inf
-    """How large the pieces are in all, where that is known without computing them."""
 
     @property
     def n_columns(self) -> int:
@@ -118,14 +129,67 @@ class DaskSource:
         """As its pieces are."""
         return self.schema.sparse
 
+    @abstractmethod
     def partitions(self) -> Sequence[DaskPartition]:
         """One for every piece."""
-        return [DaskPartition(piece, self.opener) for piece in self.pieces]
 
     def blocks(self) -> Iterator[Block]:
         """The blocks of one piece after the other, computed here."""
         for partition in self.partitions():
             yield from partition.blocks()
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class DaskSource(_Collection):
+    """Pieces of a Dask collection.
+
+    Parameters
+    ----------
+    schema : Source
+        That of a piece without rows.
+    pieces : tuple
+        Delayed.
+    opener : PieceOpener
+        What opens a piece where it is.
+    fixed_places : bool
+        Whether rows keep their places whatever is in them.
+    nbytes : float
+        How large the pieces are in all, where that is known without computing them.
+    """
+
+    pieces: tuple[Any, ...]
+    opener: PieceOpener
+    fixed_places: bool
+    nbytes: float = math.inf
+
+    def partitions(self) -> Sequence[DaskPartition]:
+        """One for every piece."""
+        return [DaskPartition(piece, self.opener) for piece in self.pieces]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class DaskPeople(_Collection):
+    """A Dask dataframe with a column of ids, whose people have yet to be brought together."""
+
+    fixed_places: ClassVar[bool] = False
+
+    frame: Any
+    opener: PieceOpener
+
+    def gathered(self, client: Any = None) -> DaskSource:
+        """The people, brought together by a cluster; by whatever Dask uses by itself if no client is given."""
+        assert self.opener.units is not None
+        with nullcontext() if client is None else client.as_current():
+            frame = _gathered(self.frame, self.opener.units)
+            return DaskSource(self.schema, tuple(frame.to_delayed()), self.opener, fixed_places=False)
+
+    def partitions(self) -> Sequence[DaskPartition]:
+        """Those of the people that were brought together, once."""
+        return self._gathered.partitions()
+
+    @cached_property
+    def _gathered(self) -> DaskSource:
+        return self.gathered()
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -11,7 +11,16 @@ from pathlib import Path
 import typer
 
 from eigenveil.cli import options as o
-from eigenveil.cli.choosing import as_bounds, as_columns, as_data, as_encode, as_fill, as_groups, as_scale
+from eigenveil.cli.choosing import (
+    as_bounds,
+    as_columns,
+    as_data,
+    as_encode,
+    as_engine,
+    as_fill,
+    as_groups,
+    as_scale,
+)
 from eigenveil.cli.ledger_file import Account, Asked, open_ledger, planned_ledger
 from eigenveil.cli.planned import Planned, show_plan
 from eigenveil.cli.progress import Watch, counted
@@ -46,6 +55,8 @@ def run(
     center: o.Center,
     scale: o.Scale,
     bounds: o.Bounds,
+    engine: o.EngineOption,
+    scheduler: o.Scheduler,
     out: o.Out,
     report: o.ReportFile,
     score_bins: o.ScoreBins,
@@ -59,6 +70,7 @@ def run(
     files = as_data(data, header=header)
     chosen = as_columns(columns, files)
     with usage():
+        where = as_engine(engine.value, scheduler)
         model = DPPCA(
             components,
             columns=chosen,
@@ -71,6 +83,7 @@ def run(
             center=center,
             scale=as_scale(scale, data[0]),
             bounds=as_bounds(bounds, data[0]),
+            engine=where,
             random_state=seed,
             callback=watch,
         )
@@ -92,8 +105,10 @@ def run(
         return
     targets = Targets(out=out, report=report, as_json=as_json)
     targets.check(force=force)
-    _try_reading(operator)
-    rows = counted(operator, watch)
+    rows = operator
+    if where == "auto":  # a cluster reads elsewhere, and by itself
+        _try_reading(operator)
+        rows = counted(operator, watch)
     watch.expect(request.plan().most_passes, more=wanted is not None)
     own = nullcontext(None if wanted is None else Ledger(asked.whole, relation=model.relation))
     charging = own if account is None else open_ledger(account)
