@@ -37,11 +37,13 @@ def quiet():
 
 @pytest.fixture(scope="module")
 def client():
-    """Two workers in threads of this process."""
+    """Two workers in threads of this process; a busy machine gets time to start them."""
     where = {"processes": False, "dashboard_address": None}
+    patient = {"distributed.comm.timeouts.connect": "300s", "distributed.scheduler.worker-ttl": None}
     with (
+        dask.config.set(patient),
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, **where) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
+        distributed.Client(cluster, set_as_default=False, timeout=300) as client,
     ):
         yield client
 
