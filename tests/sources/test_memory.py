@@ -92,7 +92,7 @@ def test_refused_columns_of_frames():
     )
     frame["day"] = pd.to_datetime(["2020-01-01"])
     told = message(frame)
-    for name in ("'text' (String)", "'kind' (categories)", "'any' (Object)", "'day' (Datetime"):
+    for name in ("'text' (String)", "'kind' (Categorical)", "'any' (Object)", "'day' (Datetime"):
         assert name in told
     assert "hold numbers ('x')" in told
     assert open_source(frame, columns=["x"]).columns == ("x",)

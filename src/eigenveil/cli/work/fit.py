@@ -67,9 +67,9 @@ def run(
 ) -> None:
     """Do it."""
     watch = Watch()
-    files = as_data(data, header=header)
-    chosen = as_columns(columns, files)
     with usage():
+        files = as_data(data, header=header)
+        chosen = as_columns(columns, files)
         where = as_engine(engine.value, scheduler)
         model = DPPCA(
             components,
