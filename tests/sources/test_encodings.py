@@ -275,3 +275,15 @@ def test_half_a_character_in_text_of_pandas_is_no_error(missing):
     assert block.values.tolist() == [[1, 0, 1], [0, 0, 1], [0, 1, 1], [0, 0, 1]]
     (block,) = open_source(frame, units="x").blocks()
     assert block.units == 3
+
+
+def test_a_list_may_have_texts_that_elsewhere_stand_for_a_missing_entry(tmp_path):
+    """As NA, which is Namibia."""
+    path = tmp_path / "a.csv"
+    path.write_text("x,y,id\nNA,1,a\nUS,2,NA\n,3,b\nnull,NA,c\n")
+    rows = [[1, 0, 1], [0, 1, 2], [0, 0, 3], [0, 0, 9]]
+    how = {"encode": {"x": ["NA", "US"]}, "fill": {"y": 9}}
+    (block,) = open_source(path, columns=["x", "y"], **how).blocks()
+    assert np.asarray(block.values).tolist() == rows
+    (block,) = open_source(path, units="id", **how).blocks()
+    assert block.values.tolist() == [rows[0], *rows[2:]]
