@@ -51,7 +51,7 @@ def by_threads(n: int) -> float:
 def on_cluster(n: int, workers: int, threads: int) -> float:
     """The time of a fit by so many workers."""
     with (
-        LocalCluster(n_workers=workers, threads_per_worker=threads, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=workers, threads_per_worker=threads, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         X = client.persist(rows(n))

@@ -14,7 +14,7 @@ def test_a_cluster_finds_the_same_components(eigenveil, folder, tmp_path, units)
     data = "people.parquet" if units else "rows.parquet"
     asked = ["fit", folder / data, "-k", 2, "--seed", 0, *units]
     here = eigenveil(*asked, "--out", tmp_path / "here")
-    where = {"processes": False, "protocol": "tcp", "host": "127.0.0.1", "dashboard_address": None}
+    where = {"processes": False, "protocol": "tcp", "host": "127.0.0.1", "dashboard_address": ":0"}
     with distributed.LocalCluster(n_workers=1, threads_per_worker=2, **where) as cluster:
         address = ["--engine", "dask", "--scheduler", cluster.scheduler_address]
         there = eigenveil(*asked, *address, "--out", tmp_path / "there")

@@ -4,11 +4,13 @@ import os
 import pickle
 import signal
 import threading
+import traceback
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import eigenveil as ev
 from eigenveil import DPPCA
@@ -17,9 +19,9 @@ from eigenveil.engines.choosing import read_engine
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import dask_collections, open_source
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array", reason="dask is not installed (extra eigenveil[dask])")
 dd = pytest.importorskip("dask.dataframe")
-dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 RNG = np.random.default_rng(0)
@@ -38,7 +40,7 @@ def quiet():
 @pytest.fixture(scope="module")
 def client():
     """Two workers in threads of this process; a busy machine gets time to start them."""
-    where = {"processes": False, "dashboard_address": None}
+    where = {"processes": False, "dashboard_address": ":0"}
     patient = {"distributed.comm.timeouts.connect": "300s", "distributed.scheduler.worker-ttl": None}
     with (
         dask.config.set(patient),
@@ -203,7 +205,7 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_fit_loses_nothing(tmp_path):
         FRAME.drop(columns="who").to_parquet(tmp_path / f"{number}.parquet")
     want = fit(tmp_path)
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         pids = list(client.run(os.getpid).values())
@@ -218,3 +220,81 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_fit_loses_nothing(tmp_path):
         assert set(pids) != set(client.run(os.getpid).values()), "a worker has died and another took its place"
     same(there, want)
     assert there.ledger_.mu == want.ledger_.mu
+
+
+def in_pieces(parts):
+    """A dataframe made of these frames, one partition each."""
+    return dd.from_map(lambda place: parts[place], range(len(parts)), meta=parts[0].iloc[:0])
+
+
+def people(data):
+    """The rows of every person, as bytes."""
+    found = []
+    for block in open_source(data, units="who").blocks():
+        ends = zip(block.offsets[:-1], block.offsets[1:], strict=True)
+        found += [np.asarray(block.values)[start:stop].tobytes() for start, stop in ends]
+    return sorted(found)
+
+
+@pytest.mark.parametrize("where", ["threads", "cluster"])
+def test_rows_of_a_person_keep_their_order(where, client):
+    """Sums depend on it in their last bits; (1e16 + 1) - 1e16 is 0, and (1e16 - 1e16) + 1 is 1."""
+    with client.as_current() if where == "cluster" else warnings.catch_warnings():
+        assert people(dd.from_pandas(FRAME, npartitions=12)) == people(FRAME)
+
+
+def test_one_odd_id_is_nobody_elses_business():
+    """It is an id, as in memory, and not an error for all."""
+    who = FRAME["who"].map("p{}".format).astype(object)
+    for odd in (17, 0.5, b"p1", pd.Timestamp("2020-01-01"), 10**30):
+        ids = who.to_numpy().copy()
+        ids[5] = odd
+        frame = FRAME.assign(who=pd.Series(ids, dtype=object))
+        with dask.config.set({"dataframe.convert-string": False}):  # or Dask makes text of objects
+            assert people(in_pieces([frame.iloc[:3000], frame.iloc[3000:]])) == people(frame)
+
+
+def test_ids_that_are_not_whole_numbers_and_names_that_are():
+    halves = FRAME.assign(who=FRAME["who"] + 0.5)
+    assert people(dd.from_pandas(halves, npartitions=3)) == people(halves)
+    numbered = FRAME.rename(columns=dict(zip("abcdef", range(6), strict=True)))
+    assert people(dd.from_pandas(numbered, npartitions=3)) == people(numbered)
+
+
+def test_rows_that_were_chosen_by_their_values_have_no_fixed_places():
+    """Under replace, their number would otherwise be published as it is."""
+    array = da.from_array(ROWS, chunks=(1000, 6))
+    source = open_source(array[array[:, 0] > 0])
+    assert open_source(array).fixed_places
+    assert not source.fixed_places
+    assert source.nbytes == np.inf  # not nan, which is below any limit
+    noted = fit(array[array[:, 0] > 0], relation="replace").ledger_.entries
+    assert not any("public under replace" in entry.note for entry in noted)
+
+
+def test_objects_are_refused_by_type_and_not_by_the_values_of_a_small_piece():
+    rows = np.ones((1001, 3), dtype=object)
+    with pytest.raises(InvalidInputError, match="got dtype object"):
+        open_source(da.from_array(rows, chunks=(1000, 3)))
+
+
+def test_sparse_pieces():
+    array = da.from_array(ROWS[20:], chunks=(1000, 6))
+    same(fit(array.map_blocks(sparse.csr_array)), fit(sparse.csr_array(ROWS[20:])))
+    with pytest.raises(InvalidInputError, match="expected dense pieces"):
+        fit(array.map_blocks(sparse.csr_array, meta=ROWS[:0]))
+
+
+@pytest.mark.parametrize("units", [None, "who"])
+@pytest.mark.parametrize("where", ["threads", "cluster"])
+def test_what_fails_in_the_graph_is_not_quoted(units, where, client):
+    def fails(part):
+        return part.assign(a=float("secret-4711"))
+
+    collection = dd.from_pandas(FRAME, npartitions=2).map_partitions(fails, meta=FRAME.iloc[:0])
+    collection = collection if units else collection.drop(columns="who")
+    engine = DaskEngine() if where == "threads" else client
+    with pytest.raises(InvalidInputError, match="ValueError") as failure:
+        fit(collection, units, engine=engine)
+    shown = "".join(traceback.format_exception(failure.value))
+    assert "4711" not in shown.replace('float("secret-4711")', "")

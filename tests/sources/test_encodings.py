@@ -255,3 +255,35 @@ def test_lists_of_any_sequence():
     assert read_encoding("x", range(2)) == Categories(("0", "1"))
     assert read_encoding("x", DAYS) == Since(DAYS)
     assert text_of(np.str_("a")) == "a"
+
+
+@pytest.mark.parametrize(
+    ("labels", "values"),
+    [(["-1", "1"], pa.array([1, None, 255], pa.uint8())), (["1.5", "1"], pa.array([1, None, 2]))],
+)
+def test_a_missing_value_is_not_an_entry_that_the_type_cannot_hold(labels, values):
+    """As -1 in a column of unsigned numbers, or 1.5 in the file of several that holds whole numbers."""
+    assert [column.tolist() for column in Categories(tuple(labels)).read(values)] == [[0, 0, 0], [1, 0, 0]]
+
+
+@pytest.mark.parametrize("missing", [pd.NA, np.nan])
+def test_half_a_character_in_text_of_pandas_is_no_error(missing):
+    """Where text is kept by Python, one such value would stop the fit."""
+    text = pd.Series(["a", "\ud800", "b", None], dtype=pd.StringDtype("python", na_value=missing))
+    frame = pd.DataFrame({"x": text, "y": 1.0})
+    (block,) = open_source(frame, encode={"x": ["a", "b"]}).blocks()
+    assert block.values.tolist() == [[1, 0, 1], [0, 0, 1], [0, 1, 1], [0, 0, 1]]
+    (block,) = open_source(frame, units="x").blocks()
+    assert block.units == 3
+
+
+def test_a_list_may_have_texts_that_elsewhere_stand_for_a_missing_entry(tmp_path):
+    """As NA, which is Namibia."""
+    path = tmp_path / "a.csv"
+    path.write_text("x,y,id\nNA,1,a\nUS,2,NA\n,3,b\nnull,NA,c\n")
+    rows = [[1, 0, 1], [0, 1, 2], [0, 0, 3], [0, 0, 9]]
+    how = {"encode": {"x": ["NA", "US"]}, "fill": {"y": 9}}
+    (block,) = open_source(path, columns=["x", "y"], **how).blocks()
+    assert np.asarray(block.values).tolist() == rows
+    (block,) = open_source(path, units="id", **how).blocks()
+    assert block.values.tolist() == [rows[0], *rows[2:]]

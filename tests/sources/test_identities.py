@@ -2,6 +2,7 @@
 
 import datetime as dt
 from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from eigenveil import DPPCA, TrackedStream
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import open_source
-from eigenveil.sources.identities import identities
+from eigenveil.sources.identities import identities, marks
 
 BIG = 2**53
 X = np.random.default_rng(0).normal(size=(4, 2))
@@ -194,3 +195,13 @@ def test_one_odd_id_changes_no_other(ids, shape):
 def test_text_ids_that_are_not_utf_8_are_read_as_bytes():
     text = pa.array([b"\xff", b"a"]).view(pa.string())
     assert identities(text)[1] == [b"s\xff", b"sa"]
+
+
+def test_marks_are_the_same_for_ids_that_are():
+    same = [7, 7.0, np.int8(7), Decimal(7), Fraction(7), np.float32(7)]
+    assert len({marks([one, "x"])[0] for one in same} | set(marks(np.array([7, 7.0])))) == 1
+    assert marks(["7", None])[0] == marks(pd.Series(["7", "8"]))[0] == marks(pd.Categorical(["7"]))[0]
+    assert marks([(1, 2), "a"])[0] == marks([(1.0, 2.0), 3])[0]
+    assert marks([None, float("nan"), "a"])[:2] == [None, None]
+    with pytest.raises(InvalidInputError, match="whole numbers or text"):
+        marks(pd.Series(pd.to_datetime(["2020-01-01"])))

@@ -11,6 +11,7 @@ import pytest
 from eigenveil import DPPCA
 from eigenveil.cli.progress import CountedSource
 from eigenveil.engines import LocalEngine
+from eigenveil.errors import InvalidInputError
 from eigenveil.operators import samples
 from eigenveil.sources import kept_in_memory as module
 from eigenveil.sources import open_source, scans
@@ -118,3 +119,18 @@ def test_the_room_is_a_quarter_of_what_system_and_container_leave(monkeypatch, t
     monkeypatch.setattr(module, "_available_here", lambda: 4000)
     monkeypatch.setattr(module, "_limits", lambda: iter([2000]))
     assert room_in_memory() == 500
+
+
+def test_two_that_are_read_side_by_side_do_not_share_the_same_room() -> None:
+    keeper, one, other = Keeper(3 * 32), Read(), Read()
+    for _ in zip(keeper.blocks(0, one), keeper.blocks(1, other), strict=True):
+        pass
+    for _ in range(2):
+        assert values(keeper.blocks(0, one)) == values(keeper.blocks(1, other)) == [0.0, 1.0, 2.0]
+    assert sorted((one.times, other.times)) == [1, 3], "one is kept"
+
+
+@pytest.mark.parametrize("memory", [-1, 1.5, "1GB", True])
+def test_memory_is_a_number_of_bytes(memory) -> None:
+    with pytest.raises(InvalidInputError, match="memory must be a whole number"):
+        LocalEngine(memory=memory)

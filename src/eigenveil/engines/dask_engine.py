@@ -17,7 +17,7 @@ from eigenveil.engines.query import Chunk, Query, fold
 from eigenveil.errors import InvalidInputError
 from eigenveil.operators import Operator
 from eigenveil.sources import Partition
-from eigenveil.sources.dask_collections import DaskPeople, DaskSource
+from eigenveil.sources.dask_collections import DaskPeople, DaskSource, computed
 from eigenveil.sources.wrapped import where
 
 StateT = TypeVar("StateT")
@@ -109,10 +109,10 @@ class DaskEngine:
     def _computed(self, state: Any) -> Any:
         client = self._client()
         if client is None:
-            return state.compute(scheduler="threads")
+            return computed(lambda: state.compute(scheduler="threads"))
         future = client.compute(state, retries=_RETRIES, optimize_graph=False)
         try:
-            return future.result()
+            return computed(future.result)
         finally:
             future.cancel()
 

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from eigenveil._checks import whole
 from eigenveil.engines.plans import Plan
 from eigenveil.engines.query import Chunk, Query, chunks
 from eigenveil.operators import Operator, PeopleOperator, RowsOperator
@@ -44,6 +45,10 @@ class LocalEngine:
 
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
     memory: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory is not None:
+            whole("memory", self.memory, least=0)
 
     def keeping(self, operator: Operator) -> Operator:
         """The operator of the same units, with rows of files kept between passes."""

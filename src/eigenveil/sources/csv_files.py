@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -75,6 +75,8 @@ class CsvScan:
 
     files: tuple[_CsvFile, ...]
     schema: pa.Schema
+    verbatim: frozenset[str] = frozenset()
+    """Columns of text in which NA and the like are text too: those encoded by a list, which may have them."""
 
     def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         """The named columns of one file after the other, numbers as numbers."""
@@ -82,15 +84,17 @@ class CsvScan:
         for file in self.files:
             read = guarded(file.texts(names, file.lines()), unreadable_file(file.path), *READ_ERRORS)
             for batch in ahead(read):
-                columns = [
-                    _numbers(column) if kind == pa.float64() else _present(column)
-                    for column, kind in zip(batch.columns, wanted.types, strict=True)
-                ]
+                columns = [self._read(column, of) for column, of in zip(batch.columns, wanted, strict=True)]
                 yield pa.RecordBatch.from_arrays(columns, schema=wanted)
 
     def by_file(self) -> Sequence[CsvScan]:
         """One file each."""
-        return [CsvScan((file,), self.schema) for file in self.files]
+        return [replace(self, files=(file,)) for file in self.files]
+
+    def _read(self, texts: pa.Array, of: pa.Field) -> pa.Array:
+        if of.type == pa.float64():
+            return _numbers(texts)
+        return texts if of.name in self.verbatim else _present(texts)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -144,12 +148,12 @@ def read_as_encoded(scan: CsvScan, layout: Layout) -> CsvScan:
     for name, encoding in layout.encode.items():
         numbers = isinstance(encoding, Categories) and encoding.all_numbers
         scan = _with_type(scan, name, pa.float64() if numbers else pa.string())
-    return scan
+    return replace(scan, verbatim=frozenset(layout.encode))
 
 
 def _with_type(scan: CsvScan, name: str, kind: pa.DataType) -> CsvScan:
     place = scan.schema.names.index(name)
-    return CsvScan(scan.files, scan.schema.set(place, pa.field(name, kind)))
+    return replace(scan, schema=scan.schema.set(place, pa.field(name, kind)))
 
 
 # -- schema ----------------------------------------------------------------------------------------

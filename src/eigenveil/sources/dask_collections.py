@@ -6,24 +6,30 @@ import hashlib
 import math
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from scipy import sparse
 
-from eigenveil.errors import InvalidInputError
+from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources import memory
+from eigenveil.sources.arrays import check_matrix
 from eigenveil.sources.columns import find_unit
-from eigenveil.sources.identities import identities
+from eigenveil.sources.identities import marks
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.paths import find
 from eigenveil.sources.source import Block, Partition, Source
 
-_BUCKET = "__eigenveil_bucket__"
+_BUCKET, _PLACE = "__eigenveil_bucket__", "__eigenveil_place__"
 _BUCKETS_PER_PARTITION = 8
+_PARTITION_ROWS = 1 << 40
+"""More rows than a partition has."""
+
+T = TypeVar("T")
 
 
 def accepts(data: Any) -> bool:
@@ -59,10 +65,20 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
 
 
 def _open_array(data: Any, layout: Layout, units: Any) -> Source:
-    kind = np.empty((0, data.shape[1]), dtype=data.dtype)
+    """Rows of an array; where Dask does not know how many there are, they were chosen by their values."""
+    if math.isnan(data.shape[1]):
+        raise InvalidInputError(
+            "expected a Dask array whose number of columns is known.",
+            hint="Call data.compute_chunk_sizes() first.",
+        )
+    check_matrix("array", data.dtype, data.shape)  # objects would be judged by the values of each piece
+    thin = bool(sparse.issparse(getattr(data, "_meta", None)))
+    kind = (sparse.csr_array if thin else np.empty)((0, data.shape[1]), dtype=data.dtype)
     schema = memory.open_kind(kind, layout=layout, units=units)
     pieces = data.rechunk({1: -1}).to_delayed().ravel().tolist()
-    return DaskSource(schema, tuple(pieces), PieceOpener(layout), fixed_places=True, nbytes=data.nbytes)
+    known = not math.isnan(data.shape[0])
+    size = data.nbytes if known else math.inf
+    return DaskSource(schema, tuple(pieces), PieceOpener(layout, sparse=thin), fixed_places=known, nbytes=size)
 
 
 def _open_frame(data: Any, layout: Layout, units: str | None) -> Source:
@@ -73,8 +89,10 @@ def _open_frame(data: Any, layout: Layout, units: str | None) -> Source:
     schema = memory.open_kind(empty, layout=exact, units=units)
     if units is None:
         return DaskSource(schema, tuple(data.to_delayed()), PieceOpener(exact), fixed_places=False)
-    find_unit(names, units)
-    return DaskPeople(schema, data[[*map(str, exact.columns or ()), units]], PieceOpener(exact, units))
+    unit = find_unit(names, units)
+    chosen = [names.index(str(name)) for name in exact.columns or ()]
+    frame = data[[empty.columns[place] for place in (*chosen, unit)]]
+    return DaskPeople(schema, frame, empty.columns[unit], PieceOpener(exact, units))
 
 
 def _empty(data: Any) -> Any:
@@ -90,10 +108,16 @@ class PieceOpener:
 
     layout: Layout
     units: str | None = None
+    sparse: bool = False
 
     def __call__(self, piece: Any) -> Partition:
         """The piece as a partition."""
         source = memory.open_kind(piece, layout=self.layout, units=self.units)
+        if source.sparse != self.sparse:
+            raise InvalidInputError(
+                f"expected {'sparse' if self.sparse else 'dense'} pieces, as the collection says, got others.",
+                hint="Give meta=... to the map_blocks that makes them.",
+            )
         (partition,) = source.partitions()
         return partition
 
@@ -174,13 +198,13 @@ class DaskPeople(_Collection):
     fixed_places: ClassVar[bool] = False
 
     frame: Any
+    unit: Any
     opener: PieceOpener
 
     def gathered(self, client: Any = None) -> DaskSource:
         """The people, brought together by a cluster; by whatever Dask uses by itself if no client is given."""
-        assert self.opener.units is not None
         with nullcontext() if client is None else client.as_current():
-            frame = _gathered(self.frame, self.opener.units)
+            frame = _gathered(self.frame, self.unit)
             return DaskSource(self.schema, tuple(frame.to_delayed()), self.opener, fixed_places=False)
 
     def partitions(self) -> Sequence[DaskPartition]:
@@ -206,24 +230,42 @@ class DaskPartition:
 
     def blocks(self) -> Iterator[Block]:
         """The blocks of the piece, which is brought here."""
-        return self.opener(self.piece.compute()).blocks()
+        return self.opener(computed(self.piece.compute)).blocks()
+
+
+def computed(step: Callable[[], T]) -> T:
+    """The value of a step of Dask; what fails in it is named by its type alone: its words may quote the data."""
+    try:
+        return step()
+    except InvalidInputError:
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever the user's own graph raises
+        kind = type(error).__name__
+    raise UnreadableError(
+        f"Dask could not compute the data ({kind}).",
+        hint="Compute the collection by itself, data.compute(), to see why.",
+    )
 
 
 # -- people ----------------------------------------------------------------------------------------
 
 
-def _gathered(frame: Any, unit: str) -> Any:
+def _gathered(frame: Any, unit: Any) -> Any:
     """The frame with all rows of a person in one partition: shuffled by a keyed hash of the id, kept, and checked.
 
     A bucket is a function of the id and of a secret key, so who shares a partition with whom depends on nobody's
-    values. Rows are shuffled once and kept by the cluster, which writes them to disk where memory is short.
+    values. Rows are shuffled once and kept by the cluster, which writes them to disk where memory is short. A
+    shuffle brings rows in any order, so they are put back into that of the frame: a person's sums must not depend,
+    to the bit, on when others' rows arrive.
     """
     buckets = max(1, frame.npartitions * _BUCKETS_PER_PARTITION)
     key = os.urandom(32)
-    meta = _empty(frame).assign(**{_BUCKET: np.empty(0, dtype=np.int64)})
+    none = np.empty(0, dtype=np.int64)
+    meta = _empty(frame).assign(**{_BUCKET: none, _PLACE: none})
     marked = frame.map_partitions(_marked, unit, key, buckets, meta=meta)
-    shuffled = marked.shuffle(on=_BUCKET, npartitions=frame.npartitions).persist()
-    found = shuffled.map_partitions(_buckets_of, meta=meta[[_BUCKET]]).compute()[_BUCKET].to_numpy()
+    shuffled = marked.shuffle(on=_BUCKET, npartitions=frame.npartitions)
+    shuffled = computed(shuffled.map_partitions(_in_order, meta=meta).persist)
+    found = computed(shuffled.map_partitions(_buckets_of, meta=meta[[_BUCKET]]).compute)[_BUCKET].to_numpy()
     if np.unique(found).size != found.size:
         raise InvalidInputError(
             "Dask's shuffle left rows of one person in several partitions.",
@@ -232,16 +274,22 @@ def _gathered(frame: Any, unit: str) -> Any:
     return shuffled
 
 
-def _marked(frame: Any, unit: str, key: bytes, buckets: int) -> Any:
-    """The rows that have an id, with its bucket."""
-    _, ids = identities(frame[unit])
-    places = [-1 if one is None else _bucket(one, key, buckets) for one in ids]
-    marked = frame.assign(**{_BUCKET: np.asarray(places, dtype=np.int64)})
+def _marked(frame: Any, unit: Any, key: bytes, buckets: int, partition_info: Any = None) -> Any:
+    """The rows that have an id, with its bucket and their place in the whole frame."""
+    of_ids = [-1 if one is None else _bucket(one, key, buckets) for one in marks(frame[unit])]
+    first = partition_info["number"] * _PARTITION_ROWS
+    places = np.arange(first, first + len(frame), dtype=np.int64)
+    marked = frame.assign(**{_BUCKET: np.asarray(of_ids, dtype=np.int64), _PLACE: places})
     return marked[marked[_BUCKET] >= 0]
 
 
 def _bucket(one: bytes, key: bytes, buckets: int) -> int:
     return int.from_bytes(hashlib.blake2b(one, key=key, digest_size=8).digest(), "little") % buckets
+
+
+def _in_order(frame: Any) -> Any:
+    """The rows of a partition in the order of the whole frame."""
+    return frame.sort_values(_PLACE)
 
 
 def _buckets_of(frame: Any) -> Any:

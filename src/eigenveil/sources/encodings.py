@@ -111,7 +111,8 @@ class Categories:
         plain = values.cast(kind, safe=False)
         if kind == pa.float64():
             plain = pc.add(plain, 0.0)  # -0.0 is 0.0
-        places = pc.index_in(plain, value_set=pa.array(known, kind)).fill_null(-1)
+        # what the type cannot hold is None in the list, and a missing value is not that
+        places = pc.index_in(plain, value_set=pa.array(known, kind), skip_nulls=True).fill_null(-1)
         return np.asarray(places.to_numpy(zero_copy_only=False), dtype=np.int64)
 
     def _compared_as(self, kind: pa.DataType) -> tuple[pa.DataType | None, list[Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,7 +38,9 @@ def has_paths(data: Any) -> bool:
 def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     """A source of the rows in these files, in the order of the files."""
     if not has_paths(data):
-        return open_scan(_scan_of_dataset(data), layout=layout, units=units)
+        source = open_scan(_scan_of_dataset(data), layout=layout, units=units)
+        chosen = bool(getattr(data, "_scan_options", None))  # by a filter, which may go by values
+        return replace(source, fixed_places=False) if chosen and isinstance(source, FilesSource) else source
     scan = scan_of(data, units)
     if scan is not None:
         return open_scan(scan, layout=layout, units=units)
@@ -89,12 +91,12 @@ class FilesSource:
     """A source in which every row of some files is a unit."""
 
     rereadable: ClassVar[bool] = True
-    fixed_places: ClassVar[bool] = True
     sparse: ClassVar[bool] = False
 
     scan: Scan
     layout: Layout
     dtype: np.dtype[Any]
+    fixed_places: bool = True
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.sources.arrow import to_floats
 from eigenveil.sources.columns import find_unit
 from eigenveil.sources.encodings import text_of
-from eigenveil.sources.guard import attempt
+from eigenveil.sources.guard import attempt, holds_python_text
 from eigenveil.sources.kinds import frame_type
 from eigenveil.sources.layout import Layout
 
@@ -65,7 +65,9 @@ def _objects_as_text(frame: nw.DataFrame[Any], layout: Layout) -> nw.DataFrame[A
         return frame
     columns = []
     for name, series in zip(names_of(frame), frame.iter_columns(), strict=True):
-        by_hand = series.dtype in (nw.Object, nw.Categorical, nw.Enum) or series.to_native().dtype == object
+        kind = series.to_native().dtype
+        python = kind == np.dtype(object) or holds_python_text(kind)
+        by_hand = python or series.dtype in (nw.Object, nw.Categorical, nw.Enum)
         if name in layout.encode and by_hand:
             texts = [text_of(one) for one in series.to_native()]
             columns.append(nw.new_series(series.name, texts, nw.String, backend=frame.implementation))

@@ -34,6 +34,11 @@ def is_missing(one: Any) -> bool:
         return not hasattr(one, "__len__")
 
 
+def holds_python_text(kind: Any) -> bool:
+    """Whether a pandas type keeps text as Python does, where half a character is possible; Arrow refuses it."""
+    return getattr(kind, "storage", None) == "python"
+
+
 def guarded(items: Iterator[T], failure: InvalidInputError, *errors: type[Exception]) -> Iterator[T]:
     """The items of `items`; if asking for one raises one of `errors`, `failure` comes instead."""
     end = object()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import pyarrow as pa
@@ -32,6 +33,34 @@ def identities(units: Any) -> tuple[str | None, list[bytes | None]]:
             hint="Turn other ids (dates, tuples, mixed types) into text first, in one way for the whole stream.",
         )
     return kind, [_bytes(one) for one in ids]
+
+
+def marks(units: Any) -> list[bytes | None]:
+    """Bytes for each id, the same for ids that are the same (others may share them); None for missing ones.
+
+    Ids are the same here as they are for people in memory, also numbers that are not whole, and an id that is
+    neither number nor text among others that are. No id is an error but a float that has lost digits.
+
+    Examples
+    --------
+    >>> marks([7, 0.5, "7", None]) == [marks([7.0])[0], marks([0.5, 1])[0], b"s7", None]
+    True
+    """
+    keys = keys_of(units)
+    if keys is not None:
+        return [None if one is None else _mark(one) for one in keys]
+    kind, ids = _typed(units)
+    if kind is None and any(one is not None for one in ids):
+        raise InvalidInputError(
+            "expected a column of whole numbers or text for ids.", hint="Turn ids of other types into text first."
+        )
+    return [None if one is None else b"s" + one if isinstance(one, bytes) else _mark(one) for one in ids]
+
+
+def _mark(one: Any) -> bytes:
+    if isinstance(one, str):
+        return b"s" + one.encode("utf-8", "surrogatepass")
+    return b"n%d" % hash(one) if isinstance(one, numbers.Number) else b"o"  # equal numbers have one hash
 
 
 def _typed(units: Any) -> tuple[str | None, list[Any]]:

@@ -63,17 +63,18 @@ class Keeper:
 
     def _keeping(self, number: int, partition: Partition) -> Iterator[Block]:
         held: list[Block] = []
-        room = self._limit
+        size = 0
         for block in partition.blocks():
             values: Any = block.values  # files hold no sparse rows
-            room -= values.nbytes
-            if room >= 0:
+            size += values.nbytes
+            if size <= self._limit:
                 held.append(block)
             else:
                 held.clear()
             yield block
-        if room >= 0:
-            self._blocks[number], self._limit = held, room
+        if size <= self._limit:  # others may have been kept meanwhile
+            self._blocks[number] = held
+            self._limit -= size
         else:
             self._too_large.add(number)
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources.guard import attempt, is_missing
+from eigenveil.sources.guard import attempt, holds_python_text, is_missing
 from eigenveil.sources.rows import Rows, RowsSource
 from eigenveil.sources.source import Block, Values, rows_per_block
 
@@ -98,7 +98,7 @@ def keys_of(units: Any) -> list[Any] | None:
     kind = getattr(native, "dtype", getattr(native, "type", None))
     untyped = kind is None or getattr(series, "dtype", None) == nw.Object
     by_hand = [np.dtype(object), np.dtype(np.float16)]  # Arrow cannot order half floats
-    if not untyped and not any(kind == one for one in by_hand):
+    if not untyped and not any(kind == one for one in by_hand) and not holds_python_text(kind):
         return None
     ids = attempt(lambda: list(native), _unfit(units), TypeError, ValueError)
     keys = [_key(one) for one in ids]
