@@ -59,13 +59,18 @@ def scan_of(data: Any, units: Any) -> Scan | None:
     return _SCANS[layout](paths, unit) if layout in _SCANS else None
 
 
-def open_scan(scan: Scan, *, layout: Layout, units: Any) -> Source:
-    """A source of rows or people from files, once the schema has been found fit."""
+def open_scan(scan: Scan, *, layout: Layout, units: Any, fixed_places: bool = True) -> Source:
+    """A source of rows or people from files, once the schema has been found fit.
+
+    `fixed_places` is False where the files hold what a query gave: it may leave out, or order, rows by values.
+    """
     if isinstance(scan, CsvScan):
         unit = units if isinstance(units, str) else None
         scan = read_as_encoded(scan, layout.by_names(scan.schema.names, unit=unit))
     exact, dtype = on_schema(layout, scan.schema, units)
-    return FilesSource(scan, exact, dtype) if units is None else PeopleOnDisk(scan, exact, dtype, units)
+    return (
+        FilesSource(scan, exact, dtype, fixed_places) if units is None else PeopleOnDisk(scan, exact, dtype, units)
+    )
 
 
 def _scan_of_dataset(data: Any) -> Scan:
@@ -89,12 +94,12 @@ class FilesSource:
     """A source in which every row of some files is a unit."""
 
     rereadable: ClassVar[bool] = True
-    fixed_places: ClassVar[bool] = True
     sparse: ClassVar[bool] = False
 
     scan: Scan
     layout: Layout
     dtype: np.dtype[Any]
+    fixed_places: bool = True
 
     @property
     def columns(self) -> tuple[str, ...]:
