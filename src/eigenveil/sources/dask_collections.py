@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +11,11 @@ import numpy as np
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import memory
+from eigenveil.sources.buckets import BUCKET, Buckets, check_whole
 from eigenveil.sources.columns import find_unit
-from eigenveil.sources.identities import identities
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.source import Block, Partition, Source
 
-_BUCKET = "__eigenveil_bucket__"
 _BUCKETS_PER_PARTITION = 8
 
 
@@ -151,35 +148,22 @@ class DaskPartition:
 def _gathered(frame: Any, unit: str) -> Any:
     """The frame with all rows of a person in one partition: shuffled by a keyed hash of the id, kept, and checked.
 
-    A bucket is a function of the id and of a secret key, so who shares a partition with whom depends on nobody's
-    values. Rows are shuffled once and kept by the cluster, which writes them to disk where memory is short.
+    Rows are shuffled once and kept by the cluster, which writes them to disk where memory is short.
     """
-    buckets = max(1, frame.npartitions * _BUCKETS_PER_PARTITION)
-    key = os.urandom(32)
-    meta = _empty(frame).assign(**{_BUCKET: np.empty(0, dtype=np.int64)})
-    marked = frame.map_partitions(_marked, unit, key, buckets, meta=meta)
-    shuffled = marked.shuffle(on=_BUCKET, npartitions=frame.npartitions).persist()
-    found = shuffled.map_partitions(_buckets_of, meta=meta[[_BUCKET]]).compute()[_BUCKET].to_numpy()
-    if np.unique(found).size != found.size:
-        raise InvalidInputError(
-            "Dask's shuffle left rows of one person in several partitions.",
-            hint="This is a fault of the cluster, not of the data; nothing was released.",
-        )
+    buckets = Buckets(max(1, frame.npartitions * _BUCKETS_PER_PARTITION))
+    meta = _empty(frame).assign(**{BUCKET: np.empty(0, dtype=np.int64)})
+    marked = frame.map_partitions(_marked, unit, buckets, meta=meta)
+    shuffled = marked.shuffle(on=BUCKET, npartitions=frame.npartitions).persist()
+    check_whole(shuffled.map_partitions(_buckets_of, meta=meta[[BUCKET]]).compute()[BUCKET].to_numpy(), "Dask")
     return shuffled
 
 
-def _marked(frame: Any, unit: str, key: bytes, buckets: int) -> Any:
+def _marked(frame: Any, unit: str, buckets: Buckets) -> Any:
     """The rows that have an id, with its bucket."""
-    _, ids = identities(frame[unit])
-    places = [-1 if one is None else _bucket(one, key, buckets) for one in ids]
-    marked = frame.assign(**{_BUCKET: np.asarray(places, dtype=np.int64)})
-    return marked[marked[_BUCKET] >= 0]
-
-
-def _bucket(one: bytes, key: bytes, buckets: int) -> int:
-    return int.from_bytes(hashlib.blake2b(one, key=key, digest_size=8).digest(), "little") % buckets
+    places, there = buckets.of(frame[unit])
+    return frame.assign(**{BUCKET: places})[there]
 
 
 def _buckets_of(frame: Any) -> Any:
     """Each bucket of a partition once."""
-    return frame[[_BUCKET]].drop_duplicates()
+    return frame[[BUCKET]].drop_duplicates()
