@@ -7,6 +7,7 @@ others as they were, and a unit that is replaced leaves them in their places as 
 import tempfile
 from decimal import Decimal
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -333,6 +334,8 @@ TABLES = {
     "pandas with NA": lambda _, rows, **more: with_nulls(_, rows, **more).to_pandas(types_mapper=pd.ArrowDtype),
     "polars": lambda _, rows, **more: pl.from_arrow(with_nulls(_, rows, **more)),
     "polars lazy": lambda _, rows, **more: pl.from_arrow(with_nulls(_, rows, **more)).lazy(),
+    "reader": lambda _, rows, **more: with_nulls(_, rows, **more).to_reader(max_chunksize=7),
+    "relation": lambda _, rows, **more: duckdb.from_arrow(with_nulls(_, rows, **more)),
     "arrow": lambda _, rows, **more: table(rows, **more),
     "arrow with nulls": with_nulls,
     "parquet": saved(pq.write_table, "x.parquet"),

@@ -1,5 +1,6 @@
 """The same numbers from any place give the same counts and the same sums, to the last bit, for any block size."""
 
+import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -97,6 +98,8 @@ TABLES = {
     "polars": lambda _, ids: pl.from_arrow(table(ids)),
     "polars lazy": lambda _, ids: pl.from_arrow(table(ids)).lazy(),
     "arrow": lambda _, ids: table(ids),
+    "reader": lambda _, ids: table(ids).to_reader(max_chunksize=7),
+    "relation": lambda _, ids: duckdb.from_arrow(table(ids)),
     "dataset": _dataset,
     "parquet": _parquet,
     "feather": _feather,

@@ -151,7 +151,7 @@ def test_engines_by_name_and_by_client(client):
     assert read_engine("auto") is None
     assert read_engine("dask") == DaskEngine()
     assert read_engine(client) == DaskEngine(client)
-    with pytest.raises(InvalidInputError, match="'dask', a Dask client"):
+    with pytest.raises(InvalidInputError, match="'dask', 'spark', a Dask client"):
         read_engine("sparkle")
 
 

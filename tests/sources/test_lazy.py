@@ -16,7 +16,7 @@ FRAME = pl.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.0, 1.0, 0.0], "text": ["1", 
 
 
 def test_a_value_that_cannot_be_computed_is_not_quoted():
-    with pytest.raises(InvalidInputError, match="could not compute the LazyFrame") as failure:
+    with pytest.raises(InvalidInputError, match="could not read all rows of the LazyFrame") as failure:
         open_source(FRAME.with_columns(pl.col("text").cast(pl.Float64)))
     assert "4711" not in "".join(traceback.format_exception(failure.value))
 

@@ -5,6 +5,7 @@ import tempfile
 import uuid
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -87,6 +88,8 @@ NAMED = {
     "pandas": lambda x, ids: table(x, ids).to_pandas(types_mapper=pd.ArrowDtype),
     "polars": lambda x, ids: pl.from_arrow(table(x, ids)),
     "lazy": lambda x, ids: pl.from_arrow(table(x, ids)).lazy(),
+    "relation": lambda x, ids: duckdb.from_arrow(table(x, ids)),
+    "reader": lambda x, ids: table(x, ids).to_reader(max_chunksize=3),
     "table": table,
     "parquet": lambda x, ids: written(table(x, ids), "parquet"),
     "three files": lambda x, ids: written(table(x, ids), "parquet", parts=3),

@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -65,6 +66,16 @@ def saved(array, ending):
     return path
 
 
+class Streaming:
+    """Anything that Arrow can stream from, as often as asked."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
 WAYS = {
     "array": lambda x: x,
     "fortran": np.asfortranarray,
@@ -84,6 +95,8 @@ WAYS = {
     "chunked table": lambda x: pa.concat_tables([pa.table(named(part)) for part in in_pieces(x, 3)]),
     "batch": lambda x: pa.record_batch(named(x)),
     "reader": lambda x: pa.table(named(x)).to_reader(max_chunksize=7),
+    "arrow stream": lambda x: Streaming(pa.table(named(x))),
+    "relation": lambda x: duckdb.from_arrow(pa.table(named(x))),
     "dataset": lambda x: ds.dataset(pa.table(named(x))),
     "parquet": lambda x: saved(x, ".parquet"),
     "parquet dataset": lambda x: ds.dataset(saved(x, ".parquet")),

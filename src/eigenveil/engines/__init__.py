@@ -9,6 +9,7 @@ from eigenveil.engines.plans import Coins, DisjointPlan, FullPlan, Plan, Poisson
 from eigenveil.engines.population import ExplicitPopulation, Population
 from eigenveil.engines.query import Query, SlotsQuery, SurveyQuery
 from eigenveil.engines.sampled import Asked, SampledPopulation, read_ahead
+from eigenveil.engines.spark_engine import SparkEngine
 from eigenveil.engines.tensors import TensorPopulation
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "RangePlan",
     "SampledPopulation",
     "SlotsQuery",
+    "SparkEngine",
     "SurveyQuery",
     "TensorPopulation",
     "batches",

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, TypeVar
 
+from eigenveil.engines.engine import refuse_single_units
 from eigenveil.engines.local import single_threaded_blas
 from eigenveil.engines.plans import Plan
 from eigenveil.engines.query import Chunk, Query, fold
-from eigenveil.errors import InvalidInputError
 from eigenveil.operators import Operator
 from eigenveil.sources import Partition
 from eigenveil.sources.dask_collections import DaskPeople, DaskSource, computed
@@ -101,10 +101,7 @@ class DaskEngine:
         transform: Callable[[Chunk], OutT],  # noqa: ARG002
     ) -> Iterator[OutT]:
         """Refused: it would bring units, one by one, to the caller."""
-        raise InvalidInputError(
-            "this algorithm looks at units one after the other, which a cluster would have to send to the caller.",
-            hint="Use another algorithm (the default needs sums only), or LocalEngine(), on one machine.",
-        )
+        refuse_single_units()
 
     def _computed(self, state: Any) -> Any:
         client = self._client()

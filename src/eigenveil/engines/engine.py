@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import NoReturn, Protocol, TypeVar
 
 from eigenveil.engines.plans import Plan
 from eigenveil.engines.query import Chunk, Query
+from eigenveil.errors import InvalidInputError
 from eigenveil.sources import Partition
 
 StateT = TypeVar("StateT")
@@ -27,3 +28,11 @@ class Engine(Protocol):
         self, partitions: Sequence[Partition], plan: Plan, transform: Callable[[Chunk], OutT]
     ) -> Iterator[OutT]:
         """What `transform` makes of each chunk, in the order of the data: for what needs units one by one."""
+
+
+def refuse_single_units() -> NoReturn:
+    """Refuse `map` on a cluster: it would bring units, one by one, to the caller."""
+    raise InvalidInputError(
+        "this algorithm looks at units one after the other, which a cluster would have to send to the caller.",
+        hint="Use another algorithm (the default needs sums only), or LocalEngine(), on one machine.",
+    )

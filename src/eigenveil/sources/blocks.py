@@ -6,13 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Self
 
-import pyarrow as pa
-
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import memory
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.rows import Rows, RowsSource
-from eigenveil.sources.scans import parsed_elsewhere
 from eigenveil.sources.source import Block
 
 
@@ -28,10 +25,6 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> BlocksSource:
             f"units cannot be given with blocks ({type(data).__name__}): rows of one person may be in several.",
             hint="Load the blocks into one array or frame, or write them to Parquet and pass the path.",
         )
-    if type(data).__module__ in ("pyarrow._csv", "pyarrow._json"):
-        raise parsed_elsewhere("a reader")
-    if isinstance(data, pa.RecordBatchReader):
-        data = chain([data.schema.empty_table()], data)
     return BlocksSource(data, layout)
 
 

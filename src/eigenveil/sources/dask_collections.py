@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -18,13 +16,13 @@ from scipy import sparse
 from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources import memory
 from eigenveil.sources.arrays import check_matrix
+from eigenveil.sources.buckets import BUCKET, Buckets, check_whole
 from eigenveil.sources.columns import find_unit
-from eigenveil.sources.identities import marks
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.paths import find
 from eigenveil.sources.source import Block, Partition, Source
 
-_BUCKET, _PLACE = "__eigenveil_bucket__", "__eigenveil_place__"
+_PLACE = "__eigenveil_place__"
 _BUCKETS_PER_PARTITION = 8
 _PARTITION_ROWS = 1 << 40
 """More rows than a partition has."""
@@ -253,38 +251,27 @@ def computed(step: Callable[[], T]) -> T:
 def _gathered(frame: Any, unit: Any) -> Any:
     """The frame with all rows of a person in one partition: shuffled by a keyed hash of the id, kept, and checked.
 
-    A bucket is a function of the id and of a secret key, so who shares a partition with whom depends on nobody's
-    values. Rows are shuffled once and kept by the cluster, which writes them to disk where memory is short. A
-    shuffle brings rows in any order, so they are put back into that of the frame: a person's sums must not depend,
-    to the bit, on when others' rows arrive.
+    Rows are shuffled once and kept by the cluster, which writes them to disk where memory is short. A shuffle
+    brings rows in any order, so they are put back into that of the frame: a person's sums must not depend, to the
+    bit, on when others' rows arrive.
     """
-    buckets = max(1, frame.npartitions * _BUCKETS_PER_PARTITION)
-    key = os.urandom(32)
+    buckets = Buckets(max(1, frame.npartitions * _BUCKETS_PER_PARTITION))
     none = np.empty(0, dtype=np.int64)
-    meta = _empty(frame).assign(**{_BUCKET: none, _PLACE: none})
-    marked = frame.map_partitions(_marked, unit, key, buckets, meta=meta)
-    shuffled = marked.shuffle(on=_BUCKET, npartitions=frame.npartitions)
+    meta = _empty(frame).assign(**{BUCKET: none, _PLACE: none})
+    marked = frame.map_partitions(_marked, unit, buckets, meta=meta)
+    shuffled = marked.shuffle(on=BUCKET, npartitions=frame.npartitions)
     shuffled = computed(shuffled.map_partitions(_in_order, meta=meta).persist)
-    found = computed(shuffled.map_partitions(_buckets_of, meta=meta[[_BUCKET]]).compute)[_BUCKET].to_numpy()
-    if np.unique(found).size != found.size:
-        raise InvalidInputError(
-            "Dask's shuffle left rows of one person in several partitions.",
-            hint="This is a fault of the cluster, not of the data; nothing was released.",
-        )
+    found = computed(shuffled.map_partitions(_buckets_of, meta=meta[[BUCKET]]).compute)
+    check_whole(found[BUCKET].to_numpy(), "Dask")
     return shuffled
 
 
-def _marked(frame: Any, unit: Any, key: bytes, buckets: int, partition_info: Any = None) -> Any:
+def _marked(frame: Any, unit: Any, buckets: Buckets, partition_info: Any = None) -> Any:
     """The rows that have an id, with its bucket and their place in the whole frame."""
-    of_ids = [-1 if one is None else _bucket(one, key, buckets) for one in marks(frame[unit])]
+    found, there = buckets.of(frame[unit])
     first = partition_info["number"] * _PARTITION_ROWS
     places = np.arange(first, first + len(frame), dtype=np.int64)
-    marked = frame.assign(**{_BUCKET: np.asarray(of_ids, dtype=np.int64), _PLACE: places})
-    return marked[marked[_BUCKET] >= 0]
-
-
-def _bucket(one: bytes, key: bytes, buckets: int) -> int:
-    return int.from_bytes(hashlib.blake2b(one, key=key, digest_size=8).digest(), "little") % buckets
+    return frame.assign(**{BUCKET: found, _PLACE: places})[there]
 
 
 def _in_order(frame: Any) -> Any:
@@ -294,4 +281,4 @@ def _in_order(frame: Any) -> Any:
 
 def _buckets_of(frame: Any) -> Any:
     """Each bucket of a partition once."""
-    return frame[[_BUCKET]].drop_duplicates()
+    return frame[[BUCKET]].drop_duplicates()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,9 +38,8 @@ def has_paths(data: Any) -> bool:
 def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     """A source of the rows in these files, in the order of the files."""
     if not has_paths(data):
-        source = open_scan(_scan_of_dataset(data), layout=layout, units=units)
         chosen = bool(getattr(data, "_scan_options", None))  # by a filter, which may go by values
-        return replace(source, fixed_places=False) if chosen and isinstance(source, FilesSource) else source
+        return open_scan(_scan_of_dataset(data), layout=layout, units=units, fixed_places=not chosen)
     scan = scan_of(data, units)
     if scan is not None:
         return open_scan(scan, layout=layout, units=units)
@@ -61,13 +60,19 @@ def scan_of(data: Any, units: Any) -> Scan | None:
     return _SCANS[layout](paths, unit) if layout in _SCANS else None
 
 
-def open_scan(scan: Scan, *, layout: Layout, units: Any) -> Source:
-    """A source of rows or people from files, once the schema has been found fit."""
+def open_scan(scan: Scan, *, layout: Layout, units: Any, fixed_places: bool = True) -> Source:
+    """A source of rows or people from files, once the schema has been found fit.
+
+    `fixed_places` is False where the files hold what a query gave: it may leave out, or order, rows by values.
+    Rows of a person are then put in an order of their own, by what is in them.
+    """
     if isinstance(scan, CsvScan):
         unit = units if isinstance(units, str) else None
         scan = read_as_encoded(scan, layout.by_names(scan.schema.names, unit=unit))
     exact, dtype = on_schema(layout, scan.schema, units)
-    return FilesSource(scan, exact, dtype) if units is None else PeopleOnDisk(scan, exact, dtype, units)
+    if units is None:
+        return FilesSource(scan, exact, dtype, fixed_places)
+    return PeopleOnDisk(scan, exact, dtype, units, by_content=not fixed_places)
 
 
 def _scan_of_dataset(data: Any) -> Scan:

@@ -1,15 +1,18 @@
-"""Frames that are not computed yet (narwhals' lazy frames): computed once, into a file, and read from there."""
+"""Frames that are not computed yet (polars' lazy frames, DuckDB's relations and whatever else narwhals knows).
+
+They are computed once, into a file, and read from there.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
 
-from eigenveil.errors import UnreadableError
-from eigenveil.sources.files import FilesSource, open_scan
-from eigenveil.sources.frames import narwhal, on_frame
+from eigenveil.sources.arrow_streams import ids_by_place, unanswered
+from eigenveil.sources.columns import find_unit
+from eigenveil.sources.files import open_scan
+from eigenveil.sources.frames import names_of, narwhal, on_frame
 from eigenveil.sources.guard import attempt
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.scans import scan_parquet
@@ -25,20 +28,18 @@ def accepts(data: Any) -> bool:
 def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     """A source of the rows that the frame has when it is computed, which happens here.
 
-    It may leave rows out by their values, so places are not fixed.
+    A frame may leave out rows by their values, or order them so, and places are then not fixed. Rows of a database
+    come in an order of its own, so the ids of people must be one of the columns.
     """
     frame: nw.LazyFrame[Any] = narwhal(data)
+    if not (isinstance(units, str | None) or frame.implementation.is_polars()):
+        raise ids_by_place(data)
     exact, _ = on_frame(layout, frame, units)
     unit = [units] if isinstance(units, str) else []
+    for name in unit:
+        find_unit(names_of(frame), name)
     folder = TemporaryFolder()
     path = folder.path / "computed.parquet"
     chosen = frame.select([*map(str, exact.columns or ()), *unit])
-    attempt(lambda: chosen.sink_parquet(path), _not_computed(data), Exception)  # in words that may quote values
-    source = open_scan(scan_parquet([str(path)], owner=folder), layout=exact, units=units)
-    return replace(source, fixed_places=False) if isinstance(source, FilesSource) else source
-
-
-def _not_computed(data: Any) -> UnreadableError:
-    return UnreadableError(
-        f"could not compute the {type(data).__name__}.", hint="Compute it by itself, data.collect(), to see why."
-    )
+    attempt(lambda: chosen.sink_parquet(path), unanswered(data), Exception)
+    return open_scan(scan_parquet([str(path)], owner=folder), layout=exact, units=units, fixed_places=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources import blocks, dask_collections, files, lazy, memory
+from eigenveil.sources import arrow_streams, blocks, dask_collections, files, lazy, memory, spark_frames
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.source import Source
 
@@ -22,7 +22,7 @@ class Opener(Protocol):
         ...
 
 
-OPENERS: tuple[Opener, ...] = (files, memory, dask_collections, lazy, blocks)
+OPENERS: tuple[Opener, ...] = (files, memory, dask_collections, spark_frames, lazy, arrow_streams, blocks)
 """In the order in which they are tried; `blocks` takes anything that can be walked through, so it is last."""
 
 
@@ -35,8 +35,10 @@ def open_source(
     ----------
     data : array, sparse matrix, frame, table, dataset, path(s), or iterable of blocks
         Numpy arrays (also memory-mapped or masked), lists of rows, scipy sparse matrices, pandas and polars
-        frames, Arrow tables, batches, readers and datasets; paths to .npy, .npz, Parquet, Feather and CSV
-        files, as one path, a list, a glob or a folder; or any iterable of 2-D blocks of these.
+        frames, Arrow tables, batches, readers and datasets; DuckDB relations and whatever else Arrow can stream
+        from, which is first written to a temporary file; Dask collections; Spark data
+        frames; paths to .npy, .npz, Parquet, Feather
+        and CSV files, as one path, a list, a glob or a folder; or any iterable of 2-D blocks of these.
     columns : list of str or int, optional
         Which columns to take, in this order: names or globs where columns have names, else positions.
         All but the unit column by default.

@@ -41,21 +41,28 @@ class PeopleOnDisk:
         float32 or float64.
     units : str or array-like
         Name of the unit column, or one id per row.
+    by_content : bool
+        Whether a person's rows are ordered by what is in them, not by their position: for rows whose order may
+        depend on those of others, as the answer of a database. What is computed of a person depends, in its last
+        bits, on the order of the person's rows.
 
     Notes
     -----
-    The first pass sorts the rows by (id, position) into a temporary Parquet file that lives as long as this
-    object; every pass then reads that file from start to end. All people are one partition. Sent to another
-    process, it is sorted there anew; a distributed form would first bring the rows of each person together in one
-    place (a shuffle by a keyed hash of the id).
+    The first pass sorts the rows by (id, position), or (id, content), into a temporary Parquet file that lives as
+    long as this object; every pass then reads that file from start to end. All people are one partition. Sent to
+    another process, it is sorted there anew; clusters bring the rows of each person together in one place
+    themselves (`buckets`).
     """
 
     rereadable: ClassVar[bool] = True
     fixed_places: ClassVar[bool] = False
     sparse: ClassVar[bool] = False
 
-    def __init__(self, scan: Scan, layout: Layout, dtype: np.dtype[Any], units: Any) -> None:
+    def __init__(
+        self, scan: Scan, layout: Layout, dtype: np.dtype[Any], units: Any, *, by_content: bool = False
+    ) -> None:
         self._scan = scan
+        self._by_content = by_content
         self.layout = layout
         self._dtype = dtype
         self._named = units if isinstance(units, str) else None
@@ -101,7 +108,9 @@ class PeopleOnDisk:
     def _sorted(self) -> Scan:
         folder = TemporaryFolder()
         path = folder.path / "people.parquet"
-        _sort(self._numbered(), self._schema, folder=folder.path, path=path)
+        content = [f'"{position}"' for position in range(self.n_columns)] if self._by_content else []
+        by = ", ".join([_UNIT, *content, _ROW])
+        _sort(self._numbered(), self._schema, by=by, folder=folder.path, path=path)
         return scan_parquet([str(path)], owner=folder)
 
     @cached_property
@@ -181,8 +190,8 @@ def _refuse_nested(name: str, kind: pa.DataType) -> None:
         )
 
 
-def _sort(batches: Iterator[pa.RecordBatch], schema: pa.Schema, *, folder: Path, path: Path) -> None:
-    """Sort rows by id and position into a Parquet file, in bounded memory."""
+def _sort(batches: Iterator[pa.RecordBatch], schema: pa.Schema, *, by: str, folder: Path, path: Path) -> None:
+    """Sort rows by id, and by what else is named, into a Parquet file, in bounded memory."""
     import duckdb  # noqa: PLC0415  # heavy, and only for people in files
 
     failures: list[InvalidInputError] = []
@@ -192,7 +201,7 @@ def _sort(batches: Iterator[pa.RecordBatch], schema: pa.Schema, *, folder: Path,
     limits: dict[str, Any] = {"memory_limit": f"{memory}MB", "temp_directory": spill, "threads": 1}
     with contextlib.suppress(duckdb.Error), duckdb.connect(config=limits) as connection:
         connection.register("rows", reader)
-        ordered = connection.table("rows").order(f"{_UNIT}, {_ROW}")
+        ordered = connection.table("rows").order(by)
         ordered.write_parquet(str(path), row_group_size=_GROUP)
         return
     raise (

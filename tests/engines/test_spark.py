@@ -1,0 +1,230 @@
+"""Spark: the same integers as on one machine, for any partitioning; nothing is lost or counted twice."""
+
+import os
+import shutil
+import signal
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from eigenveil import DPPCA
+from eigenveil.engines import DisjointPlan, LocalEngine, SampledPopulation, SlotsQuery, SparkEngine, spark_engine
+from eigenveil.engines.choosing import read_engine
+from eigenveil.engines.plans import Coins, FullPlan
+from eigenveil.errors import InvalidInputError, UnreadableError
+from eigenveil.operators import Products, samples
+from eigenveil.sources import open_source, spark_frames
+
+pytestmark = pytest.mark.slow
+pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed (extra eigenveil[spark])")
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    pytest.skip("there is no Java on this machine, which Spark needs", allow_module_level=True)
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(6000, 6)) * [9, 5, 2, 1, 1, 1] + 3
+ROWS[17, 2] = np.nan
+TABLE = pa.table({name: ROWS[:, i] for i, name in enumerate("abcdef")} | {"who": RNG.integers(0, 2000, 6000)})
+PLAIN = TABLE.drop_columns("who")
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """Two threads of one Java process; a task that fails is tried four times."""
+    from pyspark.sql import SparkSession
+
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+        builder = SparkSession.builder.master("local[2, 4]").config("spark.ui.enabled", "false")
+        builder = builder.config("spark.local.dir", str(tmp_path_factory.mktemp("spark")))
+        builder = builder.config("spark.sql.adaptive.coalescePartitions.enabled", "false")
+        session = builder.config("spark.sql.shuffle.partitions", "5").getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
+
+
+def fit(data, units=None, **options):
+    return DPPCA(2, random_state=0, **options).fit(data, units=units)
+
+
+def same(one, other):
+    assert np.array_equal(one.components_, other.components_)
+    assert np.array_equal(one.explained_variance_, other.explained_variance_)
+    assert [entry.what for entry in one.ledger_.entries] == [entry.what for entry in other.ledger_.entries]
+
+
+@pytest.mark.parametrize("partitions", [1, 3, 20])
+def test_rows_give_the_same_release_however_they_are_cut(partitions, spark):
+    there = fit(spark.createDataFrame(PLAIN).repartition(partitions))
+    same(there, fit(PLAIN))
+    assert list(there.feature_names_in_) == list("abcdef")
+
+
+@pytest.mark.parametrize("options", [{"center": False}, {"scale": np.arange(1.0, 7.0)}, {"scale": "private"}])
+def test_rows_are_centred_and_scaled_where_they_are(options, spark):
+    same(fit(spark.createDataFrame(PLAIN), engine="spark", **options), fit(PLAIN, **options))
+
+
+def test_columns_are_chosen_whatever_their_names(spark):
+    odd = TABLE.rename_columns(["a.b", "c`d", "e f", "d", "e", "f", "who"])
+    same(fit(spark.createDataFrame(odd), columns=["c`d", "a.b"]), fit(odd, columns=["c`d", "a.b"]))
+
+
+@pytest.mark.parametrize("kind", ["number", "text", "missing"])
+def test_people_are_brought_together_first(kind, spark):
+    who = TABLE["who"].to_pandas()
+    ids = {"number": who, "text": who.map("p{}".format), "missing": who.astype("Int64").mask(who < 300)}[kind]
+    table = PLAIN.append_column("who", pa.array(ids))
+    there = spark.createDataFrame(table).repartition(7)
+    same(fit(there, "who"), fit(table, "who"))
+    assert len(open_source(there, units="who").partitions()) > 1
+
+
+def test_what_spark_brings_together_is_checked(spark, monkeypatch):
+    monkeypatch.setattr(type(spark.range(1)), "repartition", lambda self, *_: self)
+    frame = spark.createDataFrame(TABLE)
+    with pytest.raises(InvalidInputError, match="Spark's shuffle left rows of one person in several partitions"):
+        open_source(frame, units="who")
+
+
+def test_a_unit_has_the_same_coin_in_every_pass_though_spark_would_order_rows_anew(spark):
+    """A frame of random order is computed once, so parts stay disjoint and whole."""
+    from pyspark.sql import functions
+
+    frame = spark.createDataFrame(PLAIN).repartition(4).orderBy(functions.rand())
+    operator = samples.rows(frame)
+    plan = DisjointPlan(3, Coins(b"k"))
+    W = np.eye(6)[:, :1]
+
+    def total(part, engine):
+        asked = SampledPopulation(operator, Products(W), plan=part, engine=engine)
+        return asked.clipped_sum(np.zeros((6, 1)), 1e6, -10)
+
+    whole = total(FullPlan(), SparkEngine())
+    parts = [total(plan.part(i), SparkEngine()) for i in range(3)]
+    np.testing.assert_array_equal(sum(parts), whole)
+    for part, got in enumerate(parts):
+        np.testing.assert_array_equal(total(plan.part(part), LocalEngine(1)), got)
+
+
+def test_no_partition_is_left_out_or_asked_twice(spark, monkeypatch):
+    source = open_source(spark.createDataFrame(PLAIN).repartition(3))
+    query = SlotsQuery(3)
+    assert SparkEngine().reduce(source.partitions(), FullPlan(), query).sum() == 6000
+    real = SparkEngine._answers
+    for wrong in (lambda answers: answers[:-1], lambda answers: [*answers, answers[-1]]):
+        monkeypatch.setattr(SparkEngine, "_answers", lambda *a, wrong=wrong: wrong(real(*a)))
+        with pytest.raises(InvalidInputError, match="every partition once"):
+            SparkEngine().reduce(source.partitions(), FullPlan(), query)
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_frames_with_hardly_any_rows(rows, spark):
+    source = open_source(spark.createDataFrame(PLAIN).limit(rows))
+    count = len(source.partitions())
+    assert SparkEngine().reduce(source.partitions(), FullPlan(), SlotsQuery(count)).sum() == rows
+
+
+class Refusing(SlotsQuery):
+    def add(self, state, chunk):  # noqa: ARG002
+        raise InvalidInputError("not like this.", hint="but so")
+
+
+def test_what_is_refused_on_a_worker_is_told_as_here(spark):
+    ids = PLAIN.append_column("who", pa.array(np.arange(6000) * 2.0**50))
+    with pytest.raises(UnreadableError, match="Spark could not compute"):
+        fit(spark.createDataFrame(ids), "who")
+    source = open_source(spark.createDataFrame(PLAIN))
+
+    with pytest.raises(InvalidInputError, match=r"^not like this.\nHint: but so$"):
+        SparkEngine().reduce(source.partitions(), FullPlan(), Refusing(len(source.partitions())))
+
+
+def test_what_spark_says_of_values_is_not_passed_on(spark):
+    canary = "31415.92653"
+    frame = spark.createDataFrame(pa.table({"x": ["1.5", canary + "!"]})).selectExpr("cast(x as double) as x")
+    with pytest.raises(UnreadableError, match="Spark could not compute") as caught:
+        open_source(frame)
+    error = caught.value
+    while error is not None:
+        assert canary not in str(error)
+        error = error.__cause__ or error.__context__
+
+
+def test_engines_by_name_and_by_data(spark):
+    assert read_engine("spark") == SparkEngine()
+    source = open_source(spark.createDataFrame(PLAIN))
+    assert isinstance(source, spark_frames.SparkSource)
+    assert not source.fixed_places
+    with pytest.raises(InvalidInputError, match="SparkEngine goes over Spark data frames"):
+        fit(ROWS, engine="spark")
+    same(fit(spark.createDataFrame(PLAIN), engine=LocalEngine(1)), fit(PLAIN))
+
+
+@pytest.mark.parametrize(
+    ("table", "units", "said"),
+    [
+        (TABLE, np.arange(6000), "name of a column for units"),
+        (TABLE, "whom", "Did you mean 'who'"),
+        (PLAIN.append_column("t", pa.array(["x"] * 6000)), None, "expected columns of numbers, got 't'"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_computed(table, units, said, spark, monkeypatch):
+    monkeypatch.setattr(spark_frames, "_kept", None)
+    monkeypatch.setattr(spark_frames, "_gathered", None)
+    with pytest.raises(InvalidInputError, match=said):
+        fit(spark.createDataFrame(table), units)
+
+
+def test_an_algorithm_that_looks_at_single_units_is_refused(spark):
+    operator = samples.rows(spark.createDataFrame(PLAIN))
+    with pytest.raises(InvalidInputError, match="one after the other"):
+        SampledPopulation(operator, Products(np.eye(6)[:, :1]), engine=SparkEngine()).tensors()
+
+
+def test_no_row_comes_back(spark, monkeypatch):
+    """What the driver gets of a query holds none of the data's bytes, and is small."""
+    mark = 1.2345678901234567
+    seen = []
+    real = SparkEngine._answers
+    monkeypatch.setattr(SparkEngine, "_answers", lambda *a: seen.append(real(*a)) or seen[-1])
+    rows = pd.DataFrame(np.full((4000, 6), mark), columns=list("abcdef"))
+    fit(spark.createDataFrame(pa.Table.from_pandas(rows)).repartition(20))
+    assert len(seen) > 5
+    assert all(len(answers) <= spark_engine._MERGED for answers in seen)
+    assert all(np.float64(mark).tobytes() not in one for answers in seen for one in answers)
+
+
+class Dying(SlotsQuery):
+    """Kills the Python worker that it is on, the first time."""
+
+    def __init__(self, partitions, path):
+        object.__setattr__(self, "partitions", partitions)
+        object.__setattr__(self, "path", path)
+
+    def add(self, state, chunk):
+        if not os.path.exists(self.path):  # noqa: PTH110
+            with open(self.path, "w"):  # noqa: PTH123
+                pass
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().add(state, chunk)
+
+
+def test_a_python_worker_that_is_killed_loses_nothing(spark, tmp_path):
+    source = open_source(spark.createDataFrame(PLAIN).repartition(3))
+    path = str(tmp_path / "died")
+    assert SparkEngine().reduce(source.partitions(), FullPlan(), Dying(3, path)).sum() == 6000
+    assert os.path.exists(path)  # noqa: PTH110
