@@ -252,7 +252,7 @@ def test_a_public_spectrum_is_declared_and_not_bought():
         ({"scale": np.zeros(6)}, "above 0"),
         ({"center": [1.0]}, "6 finite numbers"),
         ({"center": "mean"}, "6 finite numbers"),
-        ({"engine": "spark"}, "LocalEngine"),
+        ({"engine": "sparkle"}, "LocalEngine"),
         ({"ledger": 3}, "Ledger"),
         ({"random_state": np.random.RandomState(0)}, "whole number"),
         ({"callback": 3}, "function"),
