@@ -7,7 +7,7 @@ import pytest
 
 from eigenveil import DPPCA, samples
 from eigenveil.estimators.standardise import Standard, standardise
-from eigenveil.mechanisms import Veil
+from eigenveil.mechanisms import SeededBytes, Veil
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace.release_warnings import Code
 from eigenveil.units import Units
@@ -33,10 +33,11 @@ def table(shapes, n=N):
     return np.column_stack([shapes[name](n) for name in shapes]).astype(float)
 
 
-def bought(X, *, relation="add-remove", ids=None, epsilon=1.0, **standard):
+def bought(X, *, relation="add-remove", ids=None, epsilon=1.0, seed=None, **standard):
     budget = Budget.from_epsilon_delta(epsilon, 1e-6)
     operator = samples.rows(X) if ids is None else samples.people(X, ids)
-    units = Units(operator, Veil(Ledger(budget, relation=relation)), budget)
+    source = None if seed is None else SeededBytes(seed)
+    units = Units(operator, Veil(Ledger(budget, relation=relation), source=source), budget)
     return standardise(units, Standard(**{"buy_mean": True, "private": np.arange(X.shape[1]), **standard}))
 
 
@@ -137,13 +138,12 @@ def test_bounds_that_do_not_hold_cost_no_more():
 
 def test_only_columns_that_are_bought_are_charged_for():
     X = table(SHAPES)
-    few, all_ = bought(X, private=np.array([3, 0])), bought(X)
-    ledgers = [one.units.veil.ledger for one in (few, all_)]
-    draws = [sum(e.draws for e in ledger.entries if e.what == "column scales: counts") for ledger in ledgers]
-    assert 0 < draws[0] * 5 == draws[1]
+    few, all_ = bought(X, private=np.array([3, 0]), seed=1), bought(X, seed=1)  # a column may be unknown by chance
+    draws = [sum(e.draws for e in one.units.veil.ledger.entries if e.purpose == "scale") for one in (few, all_)]
+    assert draws[0] * 5 == draws[1]
     assert few.scale[[1, 2, 4]].tolist() == [1.0, 1.0, 1.0]
-    assert few.scale[0] == pytest.approx(X[:, 0].std(), rel=0.4)
-    assert few.scale_errors[1] == 0 < few.scale_errors[0]
+    assert few.scale[0] == pytest.approx(X[:, 0].std(), rel=0.2)
+    assert few.scale_errors[1] == 0 < few.scale_errors[0] < all_.scale_errors[0]
 
 
 def test_a_flag_among_normal_columns_is_no_component():
@@ -153,7 +153,7 @@ def test_a_flag_among_normal_columns_is_no_component():
     for _ in range(3):
         pca = DPPCA(2, scale="private").fit(Y)
         assert 0.25 < pca.scale_[-1] < 0.65
-        assert abs(pca.components_[0, -1]) < 0.8
+        assert abs(pca.components_[0, -1]) < 0.6
 
 
 def test_an_income_is_no_component():

@@ -6,15 +6,15 @@ import itertools
 import math
 import pickle
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, TypeVar
 
-from eigenveil.engines.engine import refuse_single_units
+from eigenveil.engines.engine import SumsOnly
 from eigenveil.engines.local import single_threaded_blas
 from eigenveil.engines.plans import Plan
-from eigenveil.engines.query import Chunk, Query, fold
+from eigenveil.engines.query import Query, fold
 from eigenveil.operators import Operator
 from eigenveil.sources import Partition
 from eigenveil.sources.dask_collections import DaskPeople, DaskSource, computed
@@ -22,7 +22,6 @@ from eigenveil.sources.wrapped import where
 
 StateT = TypeVar("StateT")
 ResultT = TypeVar("ResultT")
-OutT = TypeVar("OutT")
 
 _MERGED = 8
 """So many states are merged in one task."""
@@ -35,7 +34,7 @@ _RETRIES = 3
 
 
 @dataclass(frozen=True)
-class DaskEngine:
+class DaskEngine(SumsOnly):
     """Brings queries to partitions on the workers of a Dask cluster (extra `eigenveil[dask]`).
 
     A query and a plan go out once. Every partition answers with one state of integers and counts, and states are
@@ -93,15 +92,6 @@ class DaskEngine:
                 for start in range(0, len(states), _MERGED)
             ]
         return query.finish(self._computed(states[0]) if states else query.zero())
-
-    def map(
-        self,
-        partitions: Sequence[Partition],  # noqa: ARG002
-        plan: Plan,  # noqa: ARG002
-        transform: Callable[[Chunk], OutT],  # noqa: ARG002
-    ) -> Iterator[OutT]:
-        """Refused: it would bring units, one by one, to the caller."""
-        refuse_single_units()
 
     def _computed(self, state: Any) -> Any:
         client = self._client()

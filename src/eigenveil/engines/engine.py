@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NoReturn, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from eigenveil.engines.plans import Plan
 from eigenveil.engines.query import Chunk, Query
@@ -30,9 +30,17 @@ class Engine(Protocol):
         """What `transform` makes of each chunk, in the order of the data: for what needs units one by one."""
 
 
-def refuse_single_units() -> NoReturn:
-    """Refuse `map` on a cluster: it would bring units, one by one, to the caller."""
-    raise InvalidInputError(
-        "this algorithm looks at units one after the other, which a cluster would have to send to the caller.",
-        hint="Use another algorithm (the default needs sums only), or LocalEngine(), on one machine.",
-    )
+class SumsOnly:
+    """What engines on clusters share: units never come to the caller."""
+
+    def map(
+        self,
+        partitions: Sequence[Partition],  # noqa: ARG002
+        plan: Plan,  # noqa: ARG002
+        transform: Callable[[Chunk], OutT],  # noqa: ARG002
+    ) -> Iterator[OutT]:
+        """Refused: it would bring units, one by one, to the caller."""
+        raise InvalidInputError(
+            "this algorithm looks at units one after the other, which a cluster would have to send to the caller.",
+            hint="Use another algorithm (the default needs sums only), or LocalEngine(), on one machine.",
+        )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from eigenveil.engines.engine import refuse_single_units
+from eigenveil.engines.engine import SumsOnly
 from eigenveil.engines.local import single_threaded_blas
 from eigenveil.engines.plans import Plan
-from eigenveil.engines.query import Chunk, Query, fold
+from eigenveil.engines.query import Query, fold
 from eigenveil.errors import EigenveilError, InvalidInputError
 from eigenveil.sources import Partition
 from eigenveil.sources.spark_frames import SparkRows, on_spark, refuse_others
@@ -20,7 +20,6 @@ from eigenveil.sources.wrapped import where
 
 StateT = TypeVar("StateT")
 ResultT = TypeVar("ResultT")
-OutT = TypeVar("OutT")
 
 _MERGED = 8
 """So many states are merged in one task, and at most so many come to the driver."""
@@ -29,7 +28,7 @@ _ANSWER = "answer"
 
 
 @dataclass(frozen=True)
-class SparkEngine:
+class SparkEngine(SumsOnly):
     """Brings queries to the partitions of a Spark data frame, where they are (extra `eigenveil[spark]`).
 
     A query and a plan go out once, through `DataFrame.mapInArrow`. Every partition answers with one state of
@@ -57,15 +56,6 @@ class SparkEngine:
         rows = refuse_others([piece for _, piece in found])
         asked = pickle.dumps((query, plan, [opener for opener, _ in found]))
         return query.finish(_collected(rows, query, self._answers(rows, asked)))
-
-    def map(
-        self,
-        partitions: Sequence[Partition],  # noqa: ARG002
-        plan: Plan,  # noqa: ARG002
-        transform: Callable[[Chunk], OutT],  # noqa: ARG002
-    ) -> Iterator[OutT]:
-        """Refused: it would bring units, one by one, to the caller."""
-        refuse_single_units()
 
     def _answers(self, rows: SparkRows, asked: bytes) -> list[bytes]:
         """What comes back to the driver: pickled answers, each of one or more partitions."""

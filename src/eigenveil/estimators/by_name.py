@@ -109,7 +109,8 @@ def read_bounds(bounds: Any, d: int, names: Sequence[str] | None) -> Bounds | No
         return Bounds(middle=middle, half=half)
     pairs = by_column(names, d, bounds, what="bounds")
     which = [j for j, pair in enumerate(pairs) if pair is not None]
-    middle, half = np.zeros(d), np.full(d, np.inf)
+    none = no_bounds(d)
+    middle, half = none.middle, none.half
     for j in which:
         if np.shape(pairs[j]) != (2,):
             raise InvalidInputError(

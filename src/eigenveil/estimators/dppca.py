@@ -76,7 +76,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         Declared in the ledger.
     whiten : bool
         Whether `transform` divides by the root of the released variances.
-    engine : "auto" or an engine
+    engine : "auto", "dask", "spark", a Dask client or an engine
         Who does the sums.
     ledger : Ledger, optional
         One to charge that other fits charge too, up to its cap; clones share it. Needed inside a search.

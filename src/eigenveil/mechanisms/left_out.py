@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from eigenveil.engines.left_out import PLACES, LeftOut
+from eigenveil.mechanisms.columns import root_up
 from eigenveil.mechanisms.noisy import Noisy
 from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy.entries import Purpose
@@ -72,7 +72,7 @@ def noisy_left_out(
     (True, True)
     """
     query = left_out.query
-    sensitivity = math.nextafter(math.sqrt(query.size), math.inf)
+    sensitivity = root_up(query.size)
     grant = veil.gaussian(what, mu=mu, sensitivity=sensitivity, draws=query.size, purpose=Purpose.COUNT)
     released = grant.release(grant.on_grid(left_out.sums(), places=PLACES))
     found = [Noisy(float(value), sensitivity / mu) for value in released]
