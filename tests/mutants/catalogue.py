@@ -491,7 +491,7 @@ ACCOUNTS = (
     Mutant(
         "left out: noise is that for one number, whatever their number is",
         "src/eigenveil/mechanisms/left_out.py",
-        "sensitivity = math.nextafter(math.sqrt(query.size), math.inf)",
+        "sensitivity = root_up(query.size)",
         "sensitivity = 1.0",
         ("tests/mechanisms/test_left_out.py",),
     ),
