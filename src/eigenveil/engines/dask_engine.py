@@ -6,7 +6,8 @@ import itertools
 import math
 import pickle
 import uuid
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, TypeVar
@@ -23,8 +24,10 @@ from eigenveil.sources.wrapped import where
 StateT = TypeVar("StateT")
 ResultT = TypeVar("ResultT")
 
-_MERGED = 8
-"""So many states are merged in one task."""
+_TOGETHER = 8
+"""At most so many partitions are gone over, or so many states are merged, in one task."""
+
+_ANYONE = "any worker"
 
 _SHARE = 4
 """An array is kept by the cluster if it takes at most one part in so many of its memory."""
@@ -78,18 +81,21 @@ class DaskEngine(SumsOnly):
         """The answer of a query over all units that the plan lets in."""
         from dask.delayed import delayed  # noqa: PLC0415  # an extra, and heavy
 
+        found = [where(partition) for partition in partitions]
+        pieces = [piece for _, piece in found]
         run = uuid.uuid4().hex
         name = (f"eigenveil-{run}-{number}" for number in itertools.count())
-        asked = delayed(_asked, pure=False)(pickle.dumps((query, plan)), dask_key_name=next(name))
+        public = pickle.dumps((query, plan, [opener for opener, _ in found]))
+        asked = delayed(_asked, pure=False)(public, dask_key_name=next(name))
         answered, merged = delayed(_answered, pure=False), delayed(_merged, pure=False)
         states = [
-            answered(asked, *where(partition), number, dask_key_name=next(name))
-            for number, partition in enumerate(partitions)
+            answered(asked, group, [pieces[number] for number in group], dask_key_name=next(name))
+            for group in _groups(pieces, self._client())
         ]
         while len(states) > 1:
             states = [
-                merged(asked, states[start : start + _MERGED], dask_key_name=next(name))
-                for start in range(0, len(states), _MERGED)
+                merged(asked, states[start : start + _TOGETHER], dask_key_name=next(name))
+                for start in range(0, len(states), _TOGETHER)
             ]
         return query.finish(self._computed(states[0]) if states else query.zero())
 
@@ -122,15 +128,54 @@ def _asked(pickled: bytes) -> Any:
     return pickle.loads(pickled)  # noqa: S301  # our own
 
 
-def _answered(asked: Any, opened: Any, piece: Any, number: int) -> Any:
-    """The state of one partition, where it is."""
-    query, plan = asked
-    partition = piece if opened is None else opened(piece)
+def _answered(asked: Any, numbers: list[int], pieces: list[Any]) -> Any:
+    """The merged state of some partitions, where they are."""
+    query, plan, openers = asked
+    whole = query.zero()
     with single_threaded_blas():
-        return fold(query, plan, partition, number)
+        for number, piece in zip(numbers, pieces, strict=True):
+            partition = piece if openers[number] is None else openers[number](piece)
+            whole = query.merge(whole, fold(query, plan, partition, number))
+    return whole
 
 
 def _merged(asked: Any, states: list[Any]) -> Any:
     """States are copied first: those of others must stay as they are, should this task be run again."""
-    query, _ = asked
+    query, *_ = asked
     return reduce(query.merge, states, query.zero())
+
+
+# -- which partitions one task goes over ------------------------------------------------------------
+
+
+def _groups(pieces: Sequence[Any], client: Any) -> Iterator[list[int]]:
+    """The numbers of pieces that one task goes over, which saves the cluster tasks.
+
+    Pieces that a worker keeps go with others of that worker; files are read by any. What Dask has yet to compute
+    goes alone, as it would all be in memory at the same time.
+    """
+    from distributed import futures_of  # noqa: PLC0415  # an extra, and heavy
+
+    if client is None:
+        yield from ([number] for number in range(len(pieces)))
+        return
+    kept = {piece.key: futures_of(piece) for piece in pieces if hasattr(piece, "__dask_graph__")}
+    holders = client.who_has([future for futures in kept.values() for future in futures])
+    threads = client.nthreads()
+    anywhere = sum(threads.values())
+    together: dict[Any, list[int]] = defaultdict(list)
+    for number, piece in enumerate(pieces):
+        holder = next(iter(holders.get(piece.key, ())), None) if hasattr(piece, "__dask_graph__") else _ANYONE
+        if holder is None:
+            yield [number]
+        else:
+            together[holder].append(number)
+    for holder, numbers in together.items():
+        yield from _evenly(numbers, threads.get(holder, anywhere))
+
+
+def _evenly(numbers: list[int], threads: int) -> Iterator[list[int]]:
+    """The numbers in groups of about the same size, as many for each thread."""
+    threads = max(1, threads)  # a cluster may have no worker yet
+    groups = threads * math.ceil(len(numbers) / (_TOGETHER * threads))
+    return (numbers[group::groups] for group in range(groups) if group < len(numbers))
