@@ -5,9 +5,9 @@
 
 Rows are made by the workers and kept there, as on a real cluster; the local engine has the same rows in memory.
 One worker with two threads shows what Dask adds; two workers with one thread each, over one such worker, show what
-a second one brings. Every fit is timed some times in turn, and the shortest counts. The second table holds the passes
-of one fit: what is computed of a number of the data on paper (a multiplication with an addition counts as one), how
-long the pass takes over a plain sum of all numbers by the same workers, and what is sent, pickled.
+a second one brings. Every fit is timed some times in turn, and the shortest counts. The second table holds the
+passes of one fit: what is computed of a number of the data on paper (a multiplication with an addition counts as
+one), how long the pass takes over a plain sum of all numbers by the same workers, and what is sent, pickled.
 """
 
 from __future__ import annotations
