@@ -83,7 +83,7 @@ def on_paper(name: str) -> str:
     if name.startswith("Matrices"):
         return "1" if "norms" in name else f"{(COLUMNS + 1) // 2}"
     if name.startswith("Products"):
-        m = int(name.split(" x ")[1].split(")")[0])
+        m = int(name.split(" x ")[1].split(")", maxsplit=1)[0])
         return f"{m + 1}" if "norms" in name else f"{4 * m + 1}"
     return "1" if name.startswith("MeanRows") else "6"
 
