@@ -217,3 +217,19 @@ def test_a_grant_for_several_refuses_what_has_no_row_for_each():
         with pytest.raises(InvalidInputError, match="nothing was drawn"):
             grant.release(np.zeros(shape, dtype=np.int64))
     assert grant.release(np.zeros((3, 2), dtype=np.int64)).shape == (3, 2)
+
+
+@pytest.mark.parametrize("sum_", [2**61 - 5, 2**63 - 2**20, 2**63 - 1, -(2**63), 0])
+def test_one_unit_moves_a_sum_that_overflows_no_further_than_any_other(sum_):
+    """Sums are modulo 2^64: around the point where they wrap, one unit must not decide between two ends."""
+    unit = 1 << 20
+
+    def released(steps):
+        grant = Veil(Ledger(Budget.from_mu(1.0)), source=SeededBytes(0)).gaussian(
+            "x", mu=1.0, sensitivity=1.0, draws=1
+        )
+        wrapped = (steps + 2**63) % 2**64 - 2**63
+        return int(math.ldexp(float(grant.release(np.array([wrapped]))[0]), -grant.exponent))
+
+    moved = (released(sum_ + unit) - released(sum_)) % 2**64
+    assert abs(moved - unit) <= 2048  # floats near 2^63 are 1024 apart

@@ -149,6 +149,10 @@ class Grant(Uncopied):
     mechanism on the reals. Turning the integer sum into float64 is post-processing, and so is
     everything after it.
 
+    *Any number of units.* Integer sums are computed modulo 2^64, and so is the sum with the noise. The result is
+    therefore the exact sum plus noise, reduced modulo 2^64: post-processing of a private release, also where the
+    sum of more than 2^31 units exceeds an int64. The answer is then wrong, but no less private.
+
     Every draw takes fresh bytes, and no more values are drawn than were paid for: a grant is not copied, and one
     that a fork carried into another process draws nothing there.
     """
@@ -205,7 +209,7 @@ class Grant(Uncopied):
                 )
             self._left -= steps.size
         noise = self._noise(self._steps(weight), steps.size, self._veil.source).reshape(steps.shape)
-        return np.ldexp((np.clip(steps, -_CEILING, _CEILING) + noise).astype(np.float64), self.exponent)
+        return np.ldexp((steps + noise).astype(np.float64), self.exponent)  # modulo 2^64, as steps are
 
     def _steps(self, weight: float) -> int:
         return max(1, math.ceil(self._exact_scale * Fraction(weight) / Fraction(2) ** self.exponent))
