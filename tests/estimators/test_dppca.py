@@ -329,10 +329,10 @@ def test_pickles_keep_releases_and_the_ledger():
 def test_repr_says_what_is_covered_and_what_is_not_private():
     assert repr(DPPCA(3)) == "DPPCA(n_components=3)"
     private, seeded = DPPCA(2).fit(rows()), DPPCA(2, random_state=0).fit(rows())
-    assert "covers its own input" in repr(private)
+    assert "covers the input of DPPCA" in repr(private)
     assert "NOT PRIVATE" not in repr(private)
     assert "NOT PRIVATE: seeded" in repr(seeded)
-    assert "covers its own input" in private._repr_html_()
+    assert "covers the input of DPPCA" in private._repr_html_()
 
 
 CHANGED = {"epsilon": 7.0, "delta": 0.3, "algorithm": "dp-gauss-1", "relation": "replace", "random_state": 3}

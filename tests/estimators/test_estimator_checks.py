@@ -10,8 +10,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:about .* units are few"),
     pytest.mark.filterwarnings("ignore:by a noisy count, .* add nothing"),  # 40 rows: 3 deviations now and then
     pytest.mark.filterwarnings("ignore:batches of .* slots are small"),
-    pytest.mark.filterwarnings("ignore:partial_fit takes no mean"),
-    pytest.mark.filterwarnings("ignore:partial_fit starts a stream from nothing"),
+    pytest.mark.filterwarnings("ignore:partial_fit subtracts no mean"),
+    pytest.mark.filterwarnings("ignore:partial_fit starts a stream from scratch"),
     pytest.mark.filterwarnings("ignore:another clone of this DPPCA"),
     pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names"),
 ]

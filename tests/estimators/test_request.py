@@ -44,9 +44,9 @@ def test_what_is_wrong_costs_nothing_and_forgets_nothing(wrong):
 def test_a_request_runs_with_the_parameters_it_was_made_of_or_not_at_all():
     pca = DPPCA(2, epsilon=8.0, delta=1e-5, random_state=0)
     request = FitRequest.of(pca, X)
-    with pytest.raises(InvalidInputError, match="other parameters"):
+    with pytest.raises(InvalidInputError, match="parameters of this estimator have changed"):
         DPPCA(2, epsilon=0.1, delta=1e-9).run_request(request)
-    with pytest.raises(InvalidInputError, match="other parameters"):
+    with pytest.raises(InvalidInputError, match="parameters of this estimator have changed"):
         pca.set_params(epsilon=0.1).run_request(request)
     assert not hasattr(pca, "components_")
     pca.set_params(epsilon=8.0).run_request(request)

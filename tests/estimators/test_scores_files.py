@@ -126,7 +126,7 @@ def test_what_cannot_be_kept_is_refused_before_anything_is_written(pca, tmp_path
     pca.fit(table)
     with pytest.raises(InvalidInputError, match=r"no column 'whom'"):
         pca.transform_to(table, path, keep="whom")
-    with pytest.raises(InvalidInputError, match="as scores are"):
+    with pytest.raises(InvalidInputError, match="the name of a score"):
         pca.fit(table.rename(columns={"d": "pc2"})).transform_to(
             table.rename(columns={"d": "pc2"}), path, keep="pc2"
         )
@@ -145,7 +145,7 @@ def told():
     warn_once_of_scores.cache_clear()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield lambda: [one for one in caught if "scores of the rows" in str(one.message)]
+        yield lambda: [one for one in caught if "scores of the training rows" in str(one.message)]
 
 
 def test_fit_transform_warns_once(told):

@@ -183,7 +183,7 @@ def test_samples_take_the_same_and_have_their_columns():
     rows = ev.samples.rows(frame, **SETTINGS)
     assert rows.source.layout.groups == (("site", slice(2, 4)),)
     assert rows.without_data().source.layout.groups == rows.source.layout.groups
-    with pytest.raises(InvalidInputError, match="it has its columns"):
+    with pytest.raises(InvalidInputError, match="an object from .eigenveil.samples"):
         DPPCA(2, columns=["bmi"]).fit(rows)
 
 
@@ -385,7 +385,7 @@ def test_gaps_of_a_stream_of_arrays_are_filled():
 def test_how_a_stream_reads_columns_is_fixed_from_its_beginning(changed):
     pca = stream().partial_fit(clinic())
     pca.set_params(**changed)
-    with pytest.raises(InvalidInputError, match=f"begun with another {next(iter(changed))}"):
+    with pytest.raises(InvalidInputError, match=f"began with a different {next(iter(changed))}"):
         pca.partial_fit(clinic())
 
 

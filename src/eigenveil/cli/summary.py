@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eigenveil.estimators.settings import as_fitted
-from eigenveil.estimators.uncertainty import told_angles, told_components_for
+from eigenveil.estimators.uncertainty import known_angles, known_components_for
 from eigenveil.persistence.score_maps import plain_map
 from eigenveil.sources import Layout
 from eigenveil.subspace.release import component_names
@@ -33,7 +33,7 @@ def as_plain(model: Any, scores: Any = None) -> dict[str, Any]:
     ledger = model.ledger_
     names = vars(model).get("feature_names_in_")
     bought = model.release_.variances
-    fitted, angles = as_fitted(model), told_angles(model)
+    fitted, angles = as_fitted(model), known_angles(model)
     plain = {
         "private": ledger.private,
         "not_private_because": list(ledger.reasons),
@@ -66,7 +66,7 @@ def as_plain(model: Any, scores: Any = None) -> dict[str, Any]:
 
 def _enough(model: Any) -> dict[str, Any] | None:
     """How many components hold a usual share of the variance, where variances tell it."""
-    found = told_components_for(model)
+    found = known_components_for(model)
     return None if found is None else {**asdict(found), "reached": list(found.reached), "text": str(found)}
 
 

@@ -1,4 +1,4 @@
-"""Attributes of scikit-learn's PCA that a fitted DPPCA may lack, each with the reason."""
+"""Attributes of scikit-learn's PCA that a fitted DPPCA may not have, and why."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 _NO_VALUES = "{algorithm} releases directions only, and variances along them would cost extra"
 _NO_TOTAL = "no total variance was released by {algorithm}"
-_NO_COUNT = "how many rows there are is private, and {algorithm} has bought no noisy count"
+_NO_COUNT = "the number of rows is private, and {algorithm} has bought no noisy count"
 
 REASONS: Mapping[str, str] = MappingProxyType(
     {
@@ -20,23 +20,23 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "feature_names_in_": "the data had no column names",
     }
 )
-"""Why each may be missing after fit."""
+"""Why each attribute may be missing after fit."""
 
 FITTED = frozenset(
     {*REASONS, "components_", "layout_", "mean_", "scale_", "ledger_", "n_components_", "release_", "warnings_"}
 )
-"""Everything that is there only after fit, if at all."""
+"""All attributes that exist only after fit."""
 
 _CURES = "Hint: algorithm='tracked' releases the most."
 
 
 def why_absent(name: str, algorithm: str) -> str:
-    """The message for a fitted estimator that has no such attribute.
+    """Return the error message for an attribute that a fitted estimator does not have.
 
     Examples
     --------
     >>> print(why_absent("n_samples_", "k-dp-ojas"))
-    DPPCA has no n_samples_: how many rows there are is private, and k-dp-ojas has bought no noisy count.
+    DPPCA has no n_samples_: the number of rows is private, and k-dp-ojas has bought no noisy count.
     Hint: algorithm='tracked' releases the most.
     """
     message = f"DPPCA has no {name}: {REASONS[name].format(algorithm=algorithm)}."

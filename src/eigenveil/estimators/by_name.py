@@ -1,4 +1,4 @@
-"""Scales and bounds that are given for some columns, by name, glob or position."""
+"""Scales and bounds declared per column, by name, glob or position."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from eigenveil.sources.columns import by_column
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scales:
-    """What columns are divided by.
+    """Scales of the columns: declared, bought, or none.
 
     Parameters
     ----------
     declared : array of shape (d,), optional
-        Public scales; 1 for columns that have none.
+        Public scales; 1 for columns without one.
     private : array of int
         Columns whose scales are bought.
     which : array of int, optional
-        The columns whose scales are declared, where those are not all.
+        The columns with declared scales, if not all columns have one.
     """
 
     declared: FloatArray | None
@@ -34,35 +34,35 @@ class Scales:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Bounds:
+class ColumnBounds:
     """Public bounds of columns.
 
     Parameters
     ----------
     middle, half : array of shape (d,)
-        Their middle, and half their width: 0 and infinite for columns without bounds.
+        Midpoints and half widths of the bounds: 0 and infinity for columns without bounds.
     which : array of int, optional
-        The columns whose bounds were declared, where those are not all.
+        The columns with declared bounds, if not all columns have them.
     """
 
     middle: FloatArray
     half: FloatArray
     which: IntArray | None = None
 
-    def with_flags(self, flags: IntArray) -> Bounds:
-        """The same with bounds 0 and 1 for some columns."""
+    def with_flags(self, flags: IntArray) -> ColumnBounds:
+        """Return a copy with bounds 0 and 1 for the given columns."""
         middle, half = self.middle.copy(), self.half.copy()
         middle[flags] = half[flags] = 0.5
         return replace(self, middle=middle, half=half)
 
 
-def no_bounds(d: int) -> Bounds:
-    """Those of d columns that have none."""
-    return Bounds(middle=np.zeros(d), half=np.full(d, np.inf), which=np.zeros(0, dtype=np.int64))
+def no_bounds(d: int) -> ColumnBounds:
+    """Return the bounds of d columns without any."""
+    return ColumnBounds(middle=np.zeros(d), half=np.full(d, np.inf), which=np.zeros(0, dtype=np.int64))
 
 
 def read_scales(scale: Any, d: int, names: Sequence[str] | None) -> Scales:
-    """The scales of d columns, from what a user gave.
+    """Read the `scale` parameter for d columns.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def read_scales(scale: Any, d: int, names: Sequence[str] | None) -> Scales:
     numbers = [value if yes else 1.0 for value, yes in zip(values, given, strict=True)]
     if not all(_is_number(value) for value in numbers):
         raise InvalidInputError(
-            "scale must give 'private' or a number above 0 for every column that it names.",
+            "scale must map each column to 'private' or to a number above 0.",
             hint="For example scale={'lab_*': 'private', 'age': 10.0}.",
         )
     return Scales(
@@ -93,8 +93,8 @@ def read_scales(scale: Any, d: int, names: Sequence[str] | None) -> Scales:
     )
 
 
-def read_bounds(bounds: Any, d: int, names: Sequence[str] | None) -> Bounds | None:
-    """The bounds of d columns, from what a user gave.
+def read_bounds(bounds: Any, d: int, names: Sequence[str] | None) -> ColumnBounds | None:
+    """Read the `bounds` parameter for d columns.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def read_bounds(bounds: Any, d: int, names: Sequence[str] | None) -> Bounds | No
         return None
     if not isinstance(bounds, Mapping):
         middle, half = check_bounds(bounds, d)
-        return Bounds(middle=middle, half=half)
+        return ColumnBounds(middle=middle, half=half)
     pairs = by_column(names, d, bounds, what="bounds")
     which = [j for j, pair in enumerate(pairs) if pair is not None]
     none = no_bounds(d)
@@ -114,11 +114,11 @@ def read_bounds(bounds: Any, d: int, names: Sequence[str] | None) -> Bounds | No
     for j in which:
         if np.shape(pairs[j]) != (2,):
             raise InvalidInputError(
-                "bounds must give a pair (low, high) for every column that it names.",
+                "bounds must map each column to a pair (low, high).",
                 hint="For example bounds={'age': (0, 110), 'flag': (0, 1)}.",
             )
         middle[j : j + 1], half[j : j + 1] = check_bounds(tuple(pairs[j]), 1)
-    return Bounds(middle=middle, half=half, which=np.array(which, dtype=np.int64))
+    return ColumnBounds(middle=middle, half=half, which=np.array(which, dtype=np.int64))
 
 
 def _is_number(value: Any) -> bool:

@@ -1,8 +1,7 @@
-"""DPPCA: what `sklearn.decomposition.PCA` does, with a guarantee for every person in the data."""
+"""The DPPCA estimator: `sklearn.decomposition.PCA` with differential privacy."""
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -20,7 +19,7 @@ from eigenveil.estimators.progress import CallbackSupportMixin, Progress, Report
 from eigenveil.estimators.released import attributes
 from eigenveil.estimators.repeated_fits import Family, check_search, warn_of_relatives
 from eigenveil.estimators.request import FitRequest
-from eigenveil.estimators.settings import Settings, as_fitted, changed_since, parameters_of_fit, read_settings
+from eigenveil.estimators.settings import Settings, changed_since, parameters_of_fit, read_settings
 from eigenveil.estimators.streaming import add_to_stream, new_stream, warn_of_a_fresh_start
 from eigenveil.estimators.uncertainty import UncertaintyMixin
 from eigenveil.privacy import Ledger
@@ -29,11 +28,9 @@ from eigenveil.subspace import TrackedStream
 from eigenveil.subspace.opening import check_k, declare_layout
 from eigenveil.subspace.release_warnings import show
 
-_COVERS = "the guarantee covers its own input; a scaler or imputer fitted before it is not private"
-
 
 def _streams(estimator: DPPCA) -> bool:
-    """Whether the algorithm has a form for streams."""
+    """Return whether the algorithm supports streams."""
     if estimator.algorithm != "tracked":
         raise AttributeError(f"partial_fit needs algorithm='tracked', got {estimator.algorithm!r}.")
     return True
@@ -45,97 +42,100 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     Parameters
     ----------
     n_components : int
-        How many directions. A share of variance cannot be asked for: how many that takes is itself private; after
-        a fit, `components_for` says it.
+        Number of components. It cannot be a share of variance: the number of components that reach a share is
+        itself private. After a fit, `components_for` estimates it at no further cost.
     columns : list of str or int, optional
-        Which columns to take, in this order: names or globs such as "lab_*", or positions in arrays. All but the
-        unit column by default. They are found by name again in what `transform` gets.
+        Columns to use, in this order: names or globs such as "lab_*", or positions in arrays. By default all
+        columns except the unit column. `transform` finds the same columns by name.
     encode : mapping, optional
-        How columns that hold no numbers are read, by name or glob. A public list of values, as in ``{"site":
-        ["north", "south"]}``: one column of 0 and 1 for each, all 0 for any other value. Text such as "days since
-        2020-01-01": dates as numbers. Declared in the ledger.
+        How to encode columns that are not numeric, by name or glob. A public list of values, as in ``{"site":
+        ["north", "south"]}``, gives one 0/1 column per value; other values become all zeros. Text such as "days
+        since 2020-01-01" turns dates into numbers. Declared in the ledger.
     fill : float or mapping, optional
-        A public number for missing values, as ``0`` or ``{"bmi": 25, "lab_*": 0}``. By default a row with a
-        missing value is left out. Declared in the ledger.
+        Public replacement for missing values, as ``0`` or ``{"bmi": 25, "lab_*": 0}``. By default rows with
+        missing values are excluded. Declared in the ledger.
     epsilon, delta : float
-        What one fit may cost. A second fit is a new spend.
+        Privacy budget of one fit. A second fit spends it again.
     algorithm : {"tracked", "k-dp-pca", "k-dp-ojas", "dp-gauss-1", "dp-gauss-2", "dp-power"}
-        How directions are found: see the function of the same name (`tracked_pca`, `k_dp_pca`, ...).
+        The algorithm: see the function of the same name (`tracked_pca`, `k_dp_pca`, ...).
     relation : {"add-remove", "replace"}
-        What neighbours are; `partial_fit` counts under empty slots instead.
+        Neighbouring relation of `fit`. `partial_fit` uses the empty-slot relation instead.
     center : bool or array of shape (d,)
-        True: buy a private mean and take it off (8 % of the budget). An array: a mean that is public anyway, which
-        costs nothing and is written in the ledger as declared.
+        True: buy a private mean and subtract it (8 % of mu^2). An array: a public mean, which costs nothing and
+        is declared in the ledger.
     scale : None, "private", array of shape (d,) or mapping
-        What columns are divided by. "private": a private standard deviation each (16 % of the budget). An array:
-        public scales, declared in the ledger. A mapping: either for some columns, by name, pattern or position;
-        the others are left as they are. Takes the place of a StandardScaler, which is not private.
+        Scales that the columns are divided by. "private": private standard deviations (16 % of mu^2). An array:
+        public scales, declared in the ledger. A mapping: either of these for some columns, by name, glob or
+        position; other columns are not scaled. Use it instead of a StandardScaler, which is not private.
     bounds : pair (low, high) or mapping, optional
-        Public bounds of the columns, numbers or one per column, or pairs for some columns as in `scale`: a mean,
-        and private scales, are then bought around their middle, with less noise. Nothing is clipped to them.
-        Declared in the ledger.
+        Public bounds of the columns: two numbers, two arrays, or pairs for some columns as in `scale`. The mean
+        and private scales are then estimated around their midpoints, with less noise. Values are not clipped to
+        the bounds. Declared in the ledger.
     whiten : bool
-        Whether `transform` divides by the root of the released variances.
+        Whether `transform` divides scores by the square roots of the released variances.
     engine : "auto", "dask", "spark", a Dask client or an engine
-        Who does the sums.
+        Where sums are computed: on this machine, or on a Dask or Spark cluster.
     ledger : Ledger, optional
-        One to charge that other fits charge too, up to its cap; clones share it. Needed inside a search.
+        A ledger to charge, which other fits may share, up to its total budget. Clones share it. Required inside
+        a search or cross-validation.
     random_state : int, optional
-        A seed, for tests and teaching: everything then says "not private".
+        A seed, for tests and teaching. The result is then marked "not private" everywhere.
     options : mapping, optional
         Options of the algorithm's function, by name: ``{"n": 5000}`` declares a public number of units,
-        ``{"batch_size": 2000}`` is for `partial_fit`. Unknown ones are refused with the list. Bounds on rows are
-        meant for rows less mean and divided by scale, as the algorithm gets them.
+        ``{"batch_size": 2000}`` is for `partial_fit`. Unknown options raise an error that lists the known ones.
+        Bounds on rows apply to the centred and scaled rows.
     callback : callable, optional
         Called with a `Progress` after every charge.
 
     Attributes
     ----------
     components_ : array of shape (n_components, d)
-        Orthonormal rows, best first.
+        Principal components: orthonormal rows, in order of decreasing variance.
     mean_ : array of shape (d,)
-        The mean that was taken off, private or declared; 0 where none was.
+        The subtracted mean, private or declared; 0 if none was subtracted.
     scale_ : array of shape (d,) or None
-        What columns were divided by.
+        The scales that columns were divided by.
     explained_variance_, explained_variance_ratio_, singular_values_, noise_variance_ : array, array, array, float
-        From released variances; absent, with an error that names the reason, where the algorithm releases none.
+        Computed from released variances. If the algorithm releases none, accessing them raises an error that
+        says why.
     n_samples_ : float
-        The noisy number of units, never the number itself (but under "replace", which makes the number of rows
-        public; that of people stays noisy).
+        The noisy number of units, never the exact one. (Under "replace" the number of rows is public, but the
+        number of people stays noisy.)
     n_samples_seen_ : int
-        Arrivals in a stream; public there.
+        Number of rows that a stream has received; public.
     n_components_, n_features_in_, feature_names_in_
-        As in scikit-learn; schema is public. Columns are counted and named as they are once values are encoded.
+        As in scikit-learn; the schema is public. Columns are counted and named after encoding.
     layout_ : Layout
-        Which columns of the data were read (`columns`), and how (`encode`, `fill`): as declared.
+        Which columns were read (`columns`), and how (`encode`, `fill`), as declared.
     ledger_ : Ledger
-        What was spent, on what, under which relation.
+        Every charge: its cost, its purpose and the neighbouring relation.
     release_ : Release
         What the algorithm returned, with its diagnostics.
     warnings_ : tuple of ReleaseWarning
-        What a reader of the release must be warned of: code, text and numbers.
+        Warnings about the quality of the release: code, text and numbers.
 
     Notes
     -----
     *Formal guarantees.* One `fit` is (epsilon, delta)-DP under `relation`, for everything it sets: all attributes
-    with a trailing underscore are releases, follow from releases, or are declared public. Mean and scales are paid
-    from the same (epsilon, delta). `set_params` after a fit changes nothing of it: repr, saved files and reports
-    tell what the fit has cost. All calls of `partial_fit` together are (epsilon, delta)-DP under empty slots.
+    with a trailing underscore are releases, functions of releases, or declared public. Mean and scales are paid
+    from the same (epsilon, delta). `set_params` after a fit does not change it: repr, saved files and reports
+    state the cost of the fit. All calls of `partial_fit` together are (epsilon, delta)-DP under the empty-slot
+    relation.
 
-    *Not covered:* what is fitted to the same rows before it (a StandardScaler, an imputer, feature selection), and
-    what `transform` returns for the rows it was fitted to, which is a function of single rows.
+    *Not covered:* anything fitted to the same rows beforehand (a StandardScaler, an imputer, feature selection),
+    and the output of `transform` for the training rows, which depends on single rows.
 
     ==============================  ==================================================================
     edge case                       answer
     ==============================  ==================================================================
-    no rows, few rows               directions full of noise, and a warning from released numbers
-    nan, inf, norm above 1e154      such rows are left out, and counted with noise; `transform` gives nan for nan
-    n_components = d, d = 1         as any
-    a private scale that is lost    too large rather than too small; a warning names the column
-    n_components > d                refused before anything is drawn
+    no rows, few rows               components dominated by noise, with a warning based on released numbers
+    nan, inf, norm above 1e154      such rows are excluded and counted with noise; `transform` returns nan for nan
+    n_components = d, d = 1         no special case
+    a private scale cannot be found  the scale is too large rather than too small; a warning names the column
+    n_components > d                refused before any noise is drawn
     units given as matrices         center=False and scale=None only
-    a search, a cross-validation    refused unless a ledger is shared; scores and choice are not covered: it warns
-    a ledger in another process     a copy, which is not charged: use n_jobs=1, threads, or a ledger each
+    search, cross-validation        refused without a shared ledger; warns that its scores are not private
+    a ledger in another process     a copy, which cannot be charged: use n_jobs=1, threads, or one ledger per fit
     ==============================  ==================================================================
 
     Examples
@@ -197,28 +197,28 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, *, units: Any = None, columns: Any = None) -> Self:  # noqa: ARG002
-        """Find the directions.
+        """Fit the model.
 
         Parameters
         ----------
         X : anything that holds rows, or what `eigenveil.samples` makes
-            Arrays, sparse matrices, frames (lazy ones too), Arrow tables, paths and globs, lists of blocks.
+            Arrays, sparse matrices, data frames (also lazy ones), Arrow tables, paths and globs, lists of blocks.
         y : ignored
             For pipelines.
         units : str or array-like of ids, optional
-            Whose row each row is: a column's name, or one id per row. All rows of a person are then one unit.
+            The owner of each row: a column name, or one id per row. All rows of a person then form one unit.
         columns : list of str or int, optional
-            Which columns to take, in place of those of the estimator.
+            Columns to use instead of those of the estimator.
 
         Returns
         -------
         DPPCA
-            Itself.
+            The fitted estimator.
         """
         return self.run_request(FitRequest.of(self, X, units, columns=columns))
 
     def run_request(self, request: FitRequest) -> Self:
-        """Fit as a request says that was made of this estimator: what `fit` does, and the command line.
+        """Run a fit request made from this estimator, as `fit` and the command line do.
 
         Parameters
         ----------
@@ -228,12 +228,12 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         Returns
         -------
         DPPCA
-            Itself.
+            The fitted estimator.
         """
         if request.parameters != parameters_of_fit(self):
             raise InvalidInputError(
-                "the request was made of an estimator with other parameters than this one has now.",
-                hint="Make it anew with FitRequest.of(estimator, X), or use fit.",
+                "the parameters of this estimator have changed since the request was made.",
+                hint="Make a new request with FitRequest.of(estimator, X), or use fit.",
             )
         self._count_in_family(request.settings)
         self._forget()
@@ -246,23 +246,23 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
 
     @available_if(_streams)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None, *, units: Any = None) -> Self:  # noqa: ARG002
-        """Take in rows of a stream: every row is used once, and attributes are those of the last closed batch.
+        """Add rows to a stream. Every row is used once; attributes are those of the last closed batch.
 
-        After `fit` it starts from nothing, at a cost of its own.
+        After `fit` it starts from scratch, with its own budget.
 
         Parameters
         ----------
         X : anything that holds rows
-            The next rows, any number of them.
+            The next rows, in any number.
         y : ignored
             For pipelines.
         units : str or array-like of ids, optional
-            Whose row each row is. Of each person only the first row ever counts. Give it always or never.
+            The owner of each row. Only the first row of each person counts. Pass it always or never.
 
         Returns
         -------
         DPPCA
-            Itself. Before the first batch closes it is not fitted.
+            The estimator. It is not fitted before the first batch closes.
         """
         settings = read_settings(self, stream=True)
         check_search(None, seeded=settings.random_state is not None)
@@ -289,18 +289,20 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
 
     @property
     def stream(self) -> TrackedStream:
-        """The stream behind `partial_fit`: it holds the rows of the open batch, so it is *not private*."""
+        """The stream behind `partial_fit`. It holds the rows of the open batch, so it is *not private*."""
         stream: TrackedStream | None = vars(self).get("_stream")
         if stream is None:
             raise AttributeError("there is no stream before the first partial_fit.")
         return stream
 
     def resume(self, path: str | os.PathLike[str]) -> Self:
-        """Go on with a stream that ``pca.stream.save(path)`` has written."""
+        """Resume a stream from a checkpoint written by ``pca.stream.save(path)``."""
         settings = read_settings(self, stream=True)
         stream = TrackedStream.load(path, engine=settings.engine)
         if stream.stated != (settings.k, settings.epsilon, settings.delta):
-            raise InvalidInputError("the checkpoint is of a stream with another n_components, epsilon or delta.")
+            raise InvalidInputError(
+                "the stream of this checkpoint has a different n_components, epsilon or delta."
+            )
         self._forget()
         self._fitted_with = parameters_of_fit(self)
         self._stream = stream
@@ -331,46 +333,17 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     def __getstate__(self) -> dict[str, Any]:
         if "_stream" in vars(self):
             raise InvalidInputError(
-                "a DPPCA in the middle of a stream is not copied or pickled: it holds raw rows of the open batch, "
-                "and a copy that also goes on would spend the same people's budget again.",
-                hint="pca.stream.save(path) writes a checkpoint, and DPPCA(...).resume(path) goes on with it.",
+                "a DPPCA in the middle of a stream cannot be copied or pickled: it holds raw rows of the open "
+                "batch, and a copy that continues would spend the same people's budget again.",
+                hint="pca.stream.save(path) writes a checkpoint, and DPPCA(...).resume(path) continues from it.",
             )
         state: dict[str, Any] = super().__getstate__()
         return state
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        plain: str = super().__repr__(N_CHAR_MAX)
-        if "ledger_" not in vars(self):
-            return plain
-        return f"{plain}  # {self._guarantee()}; {_COVERS}"
-
-    @property
-    def _repr_html_(self) -> Callable[[], str]:
-        plain: Callable[[], str] = super()._repr_html_
-        return lambda: plain() + self._told_in_html()
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
-        if "text/html" in bundle:
-            bundle["text/html"] += self._told_in_html()
-        return bundle
-
-    def _told_in_html(self) -> str:
-        return f"<p>{html.escape(self._guarantee())}</p>" if "ledger_" in vars(self) else ""
-
-    def _guarantee(self) -> str:
-        """What the fit has cost, by its own parameters and its ledger, whatever the parameters are now."""
-        fitted, changed = as_fitted(self), changed_since(self)
-        since = f" ({', '.join(changed)} changed since)" if changed else ""
-        if not self.ledger_.private:
-            return f"NOT PRIVATE: {'; '.join(self.ledger_.reasons)}{since}"
-        cost = f"epsilon = {fitted['epsilon']:g}, delta = {fitted['delta']:g}, {self.ledger_.relation.value}"
-        return f"the fit cost {cost}{since}"
-
     # -- inside ----------------------------------------------------------------------------------
 
     def _count_in_family(self, settings: Settings) -> None:
-        """Once per estimator, and only where nothing else adds up what its clones spend."""
+        """Count this estimator once, and only if no shared ledger adds up the spending of its clones."""
         family = vars(self).get("_family")
         alone = settings.ledger is None and settings.random_state is None
         if family is not None and alone and not vars(self).get("_counted", False):
@@ -378,21 +351,21 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
             warn_of_relatives(family)
 
     def _forget(self) -> None:
-        """Everything of an earlier fit but the schema of the data at hand."""
+        """Delete everything from an earlier fit except the schema of the present data."""
         for name in [*(FITTED - {"feature_names_in_", "layout_"}), "_stream", "_fitted_with", "_declared"]:
             self.__dict__.pop(name, None)
 
     def _refuse_another_stream(self, settings: Settings) -> None:
-        """A stream has its budget from its beginning on; parameters of now would not be those of its ledger."""
+        """Raise if parameters have changed: the budget of a stream is fixed when it begins."""
         changed = [*changed_since(self), *settings.layout.unlike(self._declared)]
         if changed:
             raise InvalidInputError(
-                f"the stream was begun with another {', '.join(changed)}; what it costs is fixed from there on.",
-                hint="Set it back to go on with this stream, or begin another one with a new DPPCA.",
+                f"the stream began with a different {', '.join(changed)}; its cost was fixed then.",
+                hint="Restore it to continue this stream, or start another one with a new DPPCA.",
             )
 
     def _declared_scale(self, settings: Settings) -> FloatArray | None:
-        """Public scales of the columns of a stream."""
+        """Return the public scales of the columns of a stream."""
         names = vars(self).get("feature_names_in_")
         return read_scales(settings.scale, self.n_features_in_, None if names is None else list(names)).declared
 

@@ -1,4 +1,4 @@
-"""How many components hold a share of the variance, from released variances and their errors: arithmetic only."""
+"""How many components hold a share of the variance, from released variances and their errors."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class ComponentsFor:
     Parameters
     ----------
     share : float
-        The share that was asked for.
+        The requested share.
     n : int or None
-        How many of the released components reach it, as estimated. None: all of them together do not.
+        Estimated number of released components that reach it. None if all of them together do not.
     low, high : int
-        The number lies between these at `level`. Beyond the released components they are what the released
-        variances leave possible: no further component holds more than the last released one, and d of them hold
-        everything.
+        Bounds on this number at confidence `level`. Beyond the released components they follow from what the
+        released variances allow: no further component holds more than the last released one, and d components
+        hold everything.
     level : float
-        Probability with which `low` and `high` hold the number.
+        Probability that the interval from `low` to `high` contains the number.
     reached : tuple of float
-        Estimated shares that 1, 2, ... of the released components hold.
+        Estimated shares of the first 1, 2, ... released components.
     """
 
     share: float
@@ -55,7 +55,7 @@ class ComponentsFor:
 
 
 def cumulative_interval(found: VarianceErrors, level: float) -> FloatArray:
-    """Intervals for (v_1 + .. + v_j) / total, to first order; v_1 .. v_k and the rest have errors of their own."""
+    """Intervals for (v_1 + .. + v_j) / total, with independent errors of v_1 .. v_k and the rest (first order)."""
     check_level(level)
     if not found.total > 0:
         return np.tile([0.0, 1.0], (len(found.errors), 1))
@@ -68,7 +68,7 @@ def cumulative_interval(found: VarianceErrors, level: float) -> FloatArray:
 
 
 def components_for(found: VarianceErrors, share: float, *, d: int, level: float) -> ComponentsFor:
-    """How many of d components reach a share of the variance.
+    """Estimate how many of d components reach a share of the variance.
 
     1. n <- the first j at which the estimated share of v_1 + .. + v_j reaches it; none: n is not known
     2. low, high <- the same for the upper and the lower ends of the intervals of these shares
@@ -80,8 +80,8 @@ def components_for(found: VarianceErrors, share: float, *, d: int, level: float)
     -----
     *Formal guarantees.* Post-processing of released variances: nothing is charged or drawn.
 
-    Step 3 holds for components in the order of their variances: m of d - k numbers that go down add up to at least
-    m/(d - k) of their sum, and none is larger than the one before them all.
+    Step 3 assumes components in order of decreasing variance. The first m of d - k decreasing numbers add up to at
+    least m/(d - k) of their sum, and none exceeds the variance of component k.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def components_for(found: VarianceErrors, share: float, *, d: int, level: float)
 
 
 def _first(shares: FloatArray, wanted: float) -> int | None:
-    """The first number of components whose share reaches what is wanted."""
+    """Return the smallest number of components whose share reaches `wanted`, or None."""
     enough = np.flatnonzero(shares >= wanted - 1e-12)
     return int(enough[0]) + 1 if enough.size else None
 

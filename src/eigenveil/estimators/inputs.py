@@ -1,4 +1,4 @@
-"""From what a user hands to `fit` and `transform` to rows: sources first; scikit-learn checks plain arrays."""
+"""Open the data that are passed to `fit` and `transform`; plain arrays go through scikit-learn's checks."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ from eigenveil.sources.files import has_paths
 from eigenveil.sources.guard import attempt
 
 _CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False, "ensure_min_samples": 0}
-"""Bad rows are left out in silence, and no rows are no error: that there is one more is what is protected."""
+"""Invalid rows are excluded silently, and no rows raise no error: the presence of a row is what is protected."""
 
 
 def open_operator(estimator: Any, X: Any, units: Any, layout: Layout) -> Operator:
-    """The units of `fit`; names and number of columns are noted on the estimator."""
+    """Return the units of `fit`, and store names and number of columns on the estimator."""
     if is_operator(X):
         if units is not None:
-            raise InvalidInputError("units cannot be given with what `eigenveil.samples` made: it has its units.")
+            raise InvalidInputError(
+                "units cannot be passed together with an object from `eigenveil.samples`, which has its own units."
+            )
         if layout != Layout():
             raise InvalidInputError(
-                "columns, encode and fill cannot be given with what `eigenveil.samples` made: it has its columns.",
+                "columns, encode and fill cannot be passed together with an object from `eigenveil.samples`.",
                 hint="Pass them to eigenveil.samples.rows or eigenveil.samples.people.",
             )
         source = getattr(X, "source", None)
@@ -43,12 +45,12 @@ def open_operator(estimator: Any, X: Any, units: Any, layout: Layout) -> Operato
 
 
 def note_unit_column(estimator: Any, units: Any) -> None:
-    """Keep the name of the column that says whose row a row is, if it is one."""
+    """Store the name of the unit column, if units were given by name."""
     estimator.__dict__["_unit_column"] = units if isinstance(units, str) else None
 
 
 def open_block(estimator: Any, X: Any, units: Any, layout: Layout, *, first: bool) -> Any:
-    """Rows of `partial_fit`, as a stream takes them, after scikit-learn's checks where they apply."""
+    """Return the rows of `partial_fit` for a stream, after scikit-learn's checks where they apply."""
     if first:
         note_unit_column(estimator, units)
         estimator.layout_ = layout
@@ -63,14 +65,14 @@ def open_block(estimator: Any, X: Any, units: Any, layout: Layout, *, first: boo
 
 
 def rows_to_transform(estimator: Any, X: Any) -> Iterator[Any]:
-    """Rows of `transform`, block by block: floats, dense or sparse. Columns are checked before the first."""
+    """Yield the rows of `transform` in blocks of floats, dense or sparse, after checking the columns."""
     source = source_to_score(estimator, X, None)
     values = (block.values for block in source.blocks())
     return (rows if sparse.issparse(rows) else np.asarray(rows) for rows in values)
 
 
 def source_to_score(estimator: Any, X: Any, units: Any) -> Source:
-    """Rows, or people, with the columns that the model knows; the unit column of `fit` may be among them."""
+    """Open rows or people with the columns of the model; the unit column of `fit` may be among them."""
     layout = layout_to_score(estimator, X)
     same = isinstance(units, str) and units == unit_column(estimator)
     if _is_array(X) and layout.columns is None:
@@ -83,10 +85,10 @@ def source_to_score(estimator: Any, X: Any, units: Any) -> Source:
 
 
 def layout_to_score(estimator: Any, X: Any) -> Layout:
-    """How X is read: as the data of `fit` were.
+    """Return the layout by which X is read: that of the data of `fit`.
 
-    Columns are found by their names if they were chosen at fit, if the fit was to files or X is files, or if the
-    unit column of `fit` may be among them. Otherwise X must have the columns of the fit and no others.
+    Columns are found by name if they were chosen at fit, if either data are files, or if the unit column of `fit`
+    may be among them. Otherwise X must have exactly the columns of the fit.
     """
     layout: Layout = estimator.layout_
     if _is_array(X):
@@ -102,7 +104,7 @@ def layout_to_score(estimator: Any, X: Any) -> Layout:
 
 
 def unit_column(estimator: Any) -> str | None:
-    """The column of ids that `fit` was told of by name."""
+    """Return the unit column of `fit`, if it was given by name."""
     return getattr(estimator, "_unit_column", None)
 
 
@@ -119,14 +121,14 @@ def _opened(estimator: Any, X: Any, units: Any, layout: Layout) -> Source:
         estimator.layout_ = source.layout
     if not source.rereadable:
         raise InvalidInputError(
-            f"a {type(X).__name__} can be read only once, and fit goes over the data several times.",
+            f"a {type(X).__name__} can be read only once, but fit reads the data several times.",
             hint="Pass a list of blocks or an array, or a path to Parquet files; or use partial_fit.",
         )
     return source
 
 
 def _checked(estimator: Any, X: Any, units: Any, *, reset: bool) -> Any:
-    """X as it is (frames) or as a checked array; names and number of columns noted, or compared if not `reset`."""
+    """Return a frame unchanged, or a checked array; store (`reset`) or compare names and number of columns."""
     if _is_frame(X):
         without = nw.from_native(X).drop(units).to_native() if isinstance(units, str) and _has(X, units) else X
         validate_data(estimator, without, reset=reset, skip_check_array=True)
@@ -135,7 +137,7 @@ def _checked(estimator: Any, X: Any, units: Any, *, reset: bool) -> Any:
 
 
 def _numeric(X: Any) -> Any:
-    """A matrix, with objects as numbers; scikit-learn's own messages would quote values."""
+    """Return a numeric matrix. Messages of scikit-learn would quote values, so objects are converted here."""
     ready = isinstance(X, np.ndarray) or sparse.issparse(X)
     array = X if ready else _matrix_of(X)
     if array.dtype.kind == "c":
@@ -168,7 +170,7 @@ def _matrix_of(X: Any) -> Any:
 
 
 def note_columns(estimator: Any, width: int, names: tuple[str, ...] | None) -> None:
-    """Number and names of the columns, on the estimator; names of an earlier fit are forgotten."""
+    """Store number and names of the columns on the estimator; delete names of an earlier fit."""
     estimator.n_features_in_ = width
     if names is not None:
         estimator.feature_names_in_ = np.asarray(names, dtype=object)
@@ -183,11 +185,11 @@ def _same_columns(estimator: Any, source: Source) -> None:
             f"X has {source.n_columns} features, but DPPCA is expecting {estimator.n_features_in_} as input."
         )
     if known is not None and source.columns is not None and tuple(known) != source.columns:
-        raise InvalidInputError("the columns have other names, or another order, than those at fit.")
+        raise InvalidInputError("the columns differ from those at fit in names or order.")
 
 
 def _is_frame(X: Any) -> bool:
-    """Frames whose names every supported scikit-learn reads; older ones do not know those of newer polars."""
+    """Return whether every supported scikit-learn can read the column names; old ones cannot for polars."""
     return bool(nw.dependencies.is_pandas_dataframe(X))
 
 
@@ -196,7 +198,7 @@ def _has(X: Any, column: str) -> bool:
 
 
 def _is_array(X: Any) -> bool:
-    """Arrays, sparse matrices, lists of rows, and whatever else numpy is told how to make an array of."""
+    """Return whether X is an array, a sparse matrix, a list of rows, or convertible by `__array__`."""
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         return True
     if isinstance(X, list | tuple):

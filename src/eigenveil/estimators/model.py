@@ -1,9 +1,10 @@
-"""What a fitted model offers: scores, rows back from scores, covariance, density; all from released values."""
+"""Methods of a fitted model: scores, inverse transform, covariance and density, all from released values."""
 
 from __future__ import annotations
 
+import html
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,20 +24,22 @@ from eigenveil.estimators.repeated_fits import warn_if_it_chooses
 from eigenveil.estimators.score_files import WrittenScores, warn_once_of_scores, write_scores
 from eigenveil.estimators.score_picture import ScoreHistogram
 from eigenveil.estimators.scores import Ask, release_scores
-from eigenveil.estimators.settings import made_by
+from eigenveil.estimators.settings import as_fitted, changed_since, made_by
 from eigenveil.privacy import Ledger, Relation
 from eigenveil.sources.kept import open_kept
 from eigenveil.subspace.release import component_names
 from eigenveil.subspace.release_warnings import ReleaseWarning
 
+_COVERS = "the guarantee covers the input of DPPCA; a scaler or imputer fitted before it is not private"
+
 
 def _has_density(model: ReleasedModel) -> bool:
-    """Whether there is a density; before fit there may be one. If not, the missing attribute's error says why."""
+    """Return whether the model has a density; if not, the error of the missing attribute says why."""
     return "components_" not in vars(model) or model.noise_variance_ is not None
 
 
 class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Directions, mean, scales and variances that were released, and what can be done with them."""
+    """A model made of released components, mean, scales and variances."""
 
     algorithm: str
     whiten: bool
@@ -44,43 +47,43 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     @property
     def warnings_(self) -> tuple[ReleaseWarning, ...]:
-        """What the release warns of, as data: code, text and numbers."""
+        """Warnings of the release, as data: code, text and numbers."""
         found: tuple[ReleaseWarning, ...] = self.release_.warnings
         return found
 
     # -- using -----------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> FloatArray:
-        """Scores of rows: their coordinates along the components.
+        """Return scores: the coordinates of rows along the components.
 
-        Scores of the rows it was fitted to are functions of single rows: they are *not private*.
+        Scores of the training rows depend on single rows: they are *not private*.
 
         Parameters
         ----------
         X : anything that holds rows
-            Whatever `fit` takes; the unit column of `fit` may be among its columns and is left out. Columns that
-            were chosen at fit, or come from files, are found by their names; others may be there, in any order.
+            Anything that `fit` accepts. The unit column of `fit` is ignored if present. Columns that were chosen
+            at fit, or come from files, are found by name, in any order; other columns are ignored.
 
         Returns
         -------
         array of shape (rows, n_components)
-            One row of scores per row; nan where a row is not finite.
+            One row of scores per row; nan if the row is not finite.
         """
         blocks = list(self.transform_blocks(X))
         return np.concatenate(blocks) if blocks else np.zeros((0, self.n_components_))
 
     def transform_blocks(self, X: Any) -> Iterator[FloatArray]:
-        """The same block by block, for rows that do not fit into memory."""
+        """Yield scores block by block, for rows that do not fit in memory."""
         check_is_fitted(self)
         return (scores_of(self, rows) for rows in rows_to_transform(self, X))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
-        """Fit, and the scores of the same rows: the model is private, these scores are *not* (it warns once).
+        """Fit, and return scores of the training rows. The model is private, the scores are *not* (warns once).
 
         Parameters
         ----------
         X : anything that holds rows
-            Whatever `fit` takes.
+            Anything that `fit` accepts.
         y : ignored
             For pipelines.
         **fit_params
@@ -89,7 +92,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Returns
         -------
         array of shape (rows, n_components)
-            As `transform` gives them.
+            Scores, as from `transform`.
         """
         scores: FloatArray = super().fit_transform(X, y, **fit_params)
         if self.ledger_.private:
@@ -97,26 +100,26 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return scores
 
     def transform_to(self, X: Any, path: str | os.PathLike[str], *, keep: Any = None) -> WrittenScores:
-        """Write scores to a Parquet or CSV file, block by block: for rows that do not fit into memory.
+        """Write scores to a Parquet or CSV file, block by block, for rows that do not fit in memory.
 
-        Scores of the rows it was fitted to are *not private*, so neither is the file.
+        Scores of the training rows are *not private*, so neither is the file.
 
         Parameters
         ----------
         X : anything that holds rows
-            Whatever `fit` takes.
+            Anything that `fit` accepts.
         path : path
-            The file: CSV if it ends in .csv, else Parquet. Its columns are those that are kept, then
-            `get_feature_names_out`. One that exists is replaced when all is written.
+            The file: CSV if it ends in .csv, else Parquet. Its columns are the kept ones, then
+            `get_feature_names_out`. An existing file is replaced once everything is written.
         keep : str or list of str, optional
-            Columns of X that are written beside the scores as they are, such as ids: names, or globs such as
-            ``"id*"``. For frames in memory and files.
+            Columns of X to copy unchanged next to the scores, such as ids: names, or globs such as ``"id*"``. For
+            data frames in memory and for files.
 
         Returns
         -------
         WrittenScores
-            How many rows there are, and how many have no scores, since a value of theirs is missing. They are
-            written all the same, with missing scores, so that line i of the file is row i of X.
+            The number of rows, and of rows without scores because of a missing value. These rows are written with
+            missing scores, so that line i of the file is row i of X.
         """
         check_is_fitted(self)
         kept = None if keep is None else open_kept(X, keep)
@@ -138,57 +141,57 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ledger: Ledger | None = None,
         random_state: int | None = None,
     ) -> ScoreHistogram:
-        """A picture of scores that may be published: a noisy 2-D histogram, at a cost of its own.
+        """Buy a noisy two-dimensional histogram of scores, which can be published.
 
         Parameters
         ----------
         X : anything that holds rows
-            Whatever `fit` takes; read once, block by block.
+            Anything that `fit` accepts; read once, block by block.
         epsilon, delta : float
-            What the picture costs, on top of what the fit has cost.
+            Privacy budget of the histogram, in addition to the cost of the fit.
         units : str or array-like of ids, optional
-            Whose row each row is; where `fit` was given the name of a column, that one by default. A person counts
-            as 1 in all, in equal parts on all rows. Leave it out only where a row is a person.
+            The owner of each row; by default the unit column of `fit`, if it was given by name. A person counts as
+            1 in total, divided equally among their rows. Omit it only if each row is a person.
         components : (int, int)
-            Which two components are the axes, counted from 1.
+            The two components on the axes, counted from 1.
         bins : int or (int, int)
-            Cells along each axis. Noise per cell is the same for any number, so fewer cells show more.
+            Number of cells along each axis. The noise per cell does not depend on it, so fewer cells show more.
         bounds : ((low, high), (low, high)), optional
-            What the picture shows, if that is public: 3.5 released standard deviations to either side by default.
-            What lies outside is counted apart (`outside`).
+            Public bounds of the histogram; by default 3.5 released standard deviations on either side. Units
+            beyond the bounds are counted separately (`outside`).
         groups : array-like or str, optional
-            A label for every row: one histogram per label, for the same price. With people, rows in memory only.
-            Where X is files, the name of the column that holds the labels, with people too.
+            A label for every row: one histogram per label, at the same cost. With people, for rows in memory only.
+            If X is files, the name of the column of labels, also with people.
         labels : list
-            All groups, in the order wanted. The list must be public; rows with other labels are left out.
+            All groups, in display order. The list must be public; rows with other labels are excluded.
         relation : {"add-remove", "replace"}, optional
-            What neighbours are: that of `ledger`, or of the model.
+            Neighbouring relation; by default that of `ledger`, or of the model.
         ledger : Ledger, optional
-            One to charge; a new one by default, never that of the fit unless it is passed here.
+            The ledger to charge; by default a new one. The ledger of the fit is charged only if passed here.
         random_state : int, optional
-            A seed, for tests and teaching: the picture then says "not private".
+            A seed, for tests and teaching. The histogram is then marked "not private".
 
         Returns
         -------
         ScoreHistogram
-            Counts, edges, noise and ledger; `non_negative()` takes the negative numbers out.
+            Counts, edges, noise and ledger; `non_negative()` removes negative counts.
 
         Notes
         -----
         *Formal guarantees.* (epsilon, delta)-DP under `relation`: Gaussian noise on integers of L2 sensitivity 1
         (sqrt(2) under "replace"), as proven in `eigenveil.mechanisms.score_histogram`. Axes and bounds are
-        released or declared. Where the same people were fitted to, both costs add up; charge one ledger to see
-        the sum.
+        released or declared. If the model was fitted to the same people, both costs add up; charge one ledger to
+        see the sum.
 
         Examples
         --------
         >>> from eigenveil import DPPCA
         >>> X = np.random.default_rng(0).normal(size=(20_000, 6)) * [5, 3, 1, 1, 1, 1]
         >>> pca = DPPCA(n_components=2, epsilon=1.0).fit(X)
-        >>> picture = pca.private_scores(X, epsilon=0.5, bins=8)
-        >>> picture.counts.shape, round(picture.noise), picture.private
+        >>> histogram = pca.private_scores(X, epsilon=0.5, bins=8)
+        >>> histogram.counts.shape, round(histogram.noise), histogram.private
         ((8, 8), 8, True)
-        >>> bool(picture.non_negative().counts.min() >= 0), round(picture.ledger.epsilon(1e-6), 3)
+        >>> bool(histogram.non_negative().counts.min() >= 0), round(histogram.ledger.epsilon(1e-6), 3)
         (True, 0.5)
         """
         check_is_fitted(self)
@@ -206,7 +209,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         )
 
     def inverse_transform(self, X: Any) -> FloatArray:
-        """Rows whose scores these are, in the plane of the components.
+        """Map scores back to rows in the subspace of the components.
 
         Parameters
         ----------
@@ -227,17 +230,17 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return np.asarray(scaled + self.mean_)
 
     def get_covariance(self) -> FloatArray:
-        """Covariance of the released model: PCA's formula on released values, in the units of the data."""
+        """Return the covariance of the released model, in the units of the data, by PCA's formula."""
         check_is_fitted(self)
         return covariance(self.components_, self.explained_variance_, self.noise_variance_, self.scale_)
 
     def get_precision(self) -> FloatArray:
-        """Inverse of `get_covariance` (the pseudo-inverse, where a released variance is 0)."""
+        """Return the inverse of `get_covariance` (the pseudo-inverse if a released variance is 0)."""
         return np.asarray(np.linalg.pinv(self.get_covariance(), hermitian=True))
 
     @available_if(_has_density)  # type: ignore[untyped-decorator]
     def score_samples(self, X: Any) -> FloatArray:
-        """Log-likelihood of rows under the released model; of rows it was fitted to, not private."""
+        """Return the log-likelihood of rows under the released model. *Not private* for training rows."""
         check_is_fitted(self)
         model = self.get_covariance()
         blocks = [log_likelihood(centred(self, rows), model) for rows in rows_to_transform(self, X)]
@@ -245,7 +248,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     @available_if(_has_density)  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
-        """Average log-likelihood of the finite rows of X."""
+        """Return the average log-likelihood of the finite rows of X."""
         each = self.score_samples(X)
         warn_if_it_chooses(self.ledger_)
         good = np.isfinite(each)
@@ -261,7 +264,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return int(self.components_.shape[0])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the scores: pc1, pc2, and so on.
+        """Return the names of the scores: pc1, pc2, and so on.
 
         Parameters
         ----------
@@ -283,3 +286,32 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if name in REASONS:
             raise AttributeError(why_absent(name, made_by(self)))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        plain: str = super().__repr__(N_CHAR_MAX)
+        if "ledger_" not in vars(self):
+            return plain
+        return f"{plain}  # {self._guarantee()}; {_COVERS}"
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        plain: Callable[[], str] = super()._repr_html_
+        return lambda: plain() + self._guarantee_html()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._guarantee_html()
+        return bundle
+
+    def _guarantee_html(self) -> str:
+        return f"<p>{html.escape(self._guarantee())}</p>" if "ledger_" in vars(self) else ""
+
+    def _guarantee(self) -> str:
+        """Return the cost of the fit, from its own parameters and ledger, not from the current parameters."""
+        fitted, changed = as_fitted(self), changed_since(self)
+        since = f" ({', '.join(changed)} changed since)" if changed else ""
+        if not self.ledger_.private:
+            return f"NOT PRIVATE: {'; '.join(self.ledger_.reasons)}{since}"
+        cost = f"epsilon = {fitted['epsilon']:g}, delta = {fitted['delta']:g}, {self.ledger_.relation.value}"
+        return f"the fit cost {cost}{since}"

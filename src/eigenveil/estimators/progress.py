@@ -1,4 +1,4 @@
-"""What a fit tells while it runs: one step per ledger entry, as it is charged. No value of the data, ever."""
+"""Progress of a fit: one step per ledger entry. It never contains values of the data."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ try:
 except ImportError:  # scikit-learn < 1.9 has no callbacks
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands for scikit-learn's own, from 1.9 on."""
+        """Placeholder for the class of scikit-learn 1.9 and later."""
 
     def with_callbacks(method: Any) -> Any:
-        """The method as it is."""
+        """Return the method unchanged."""
         return method
 
 
@@ -32,15 +32,15 @@ class Progress:
     Parameters
     ----------
     what : str
-        What is being released, in the words of the ledger: for people, not for programs.
+        What is being released: the label in the ledger, for people, not for programs.
     purpose : Purpose
-        What it is for.
+        Purpose of the charge.
     step : int
-        How many entries this fit has written so far, this one included.
+        Number of entries that this fit has written so far, including this one.
     share : float
-        How much of the fit's Gaussian budget (of mu^2) is spent, 0 to 1.
+        Share of the fit's Gaussian budget (of mu^2) that is spent, 0 to 1.
     passes : int
-        How often the data have been read so far; 0 in a stream, which reads every row once.
+        Number of passes over the data so far; 0 in a stream, which reads every row once.
     """
 
     what: str
@@ -51,14 +51,14 @@ class Progress:
 
 
 class Reporter:
-    """Turns ledger entries into calls of a plain callback and of scikit-learn's callbacks.
+    """Calls a plain callback and scikit-learn's callbacks for every ledger entry.
 
     Parameters
     ----------
     callback : callable, optional
         Called with a `Progress` after every charge.
     estimator : object, optional
-        Told to scikit-learn's callbacks; within a method that is decorated `with_callbacks` only.
+        Passed to scikit-learn's callbacks; only within a method that is decorated `with_callbacks`.
     """
 
     def __init__(self, callback: Callable[[Progress], object] | None, estimator: Any = None) -> None:
@@ -68,7 +68,7 @@ class Reporter:
 
     @contextmanager
     def task(self) -> Iterator[None]:
-        """Around the whole fit."""
+        """Context of the whole fit."""
         if self._context is None:
             yield
             return
@@ -80,10 +80,10 @@ class Reporter:
     def watching(
         self, ledger: Ledger, mu: float, *, before: float = 0.0, passes: Passes | None = None
     ) -> Iterator[None]:
-        """Tell what is charged to the ledger, in a run that may spend `mu` beyond what was spent `before` it."""
+        """Report charges to the ledger, in a run that may spend `mu` beyond `before`, the mu spent earlier."""
         read = Passes() if passes is None else passes
 
-        def tell(entry: Entry) -> None:
+        def report(entry: Entry) -> None:
             self._steps += 1
             if self._callback is not None:
                 share = min(1.0, max(0.0, ledger.mu**2 - before**2) / mu**2) if mu else 1.0
@@ -96,11 +96,11 @@ class Reporter:
                 step.call_on_fit_task_begin(estimator=self._estimator)
                 step.call_on_fit_task_end(estimator=self._estimator)
 
-        with ledger.watched(tell, own_thread=True):
+        with ledger.watched(report, own_thread=True):
             yield
 
 
 def _context_of(estimator: Any) -> Any:
-    """The root context of scikit-learn's callbacks; None where they are not supported."""
+    """Return the root context of scikit-learn's callbacks; None if they are not supported."""
     begin = getattr(estimator, "_init_callback_context", None)
     return None if begin is None else begin(task_name="fit", max_subtasks=None)

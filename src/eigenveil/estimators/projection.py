@@ -1,4 +1,4 @@
-"""From rows to scores, by what a fitted model has released."""
+"""Projection of rows to scores by a fitted model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eigenveil.estimators.rescaling import dense
 
 
 def scores_of(model: Any, rows: Any) -> FloatArray:
-    """Coordinates of rows, dense or sparse, along the components of a fitted model."""
+    """Return the coordinates of dense or sparse rows along the components of a fitted model."""
     axes = axes_of(model)
     with np.errstate(invalid="ignore", over="ignore"):
         thin = sparse.issparse(rows)
@@ -22,18 +22,18 @@ def scores_of(model: Any, rows: Any) -> FloatArray:
 
 
 def centred(model: Any, rows: Any) -> FloatArray:
-    """Rows less the mean of the model."""
+    """Subtract the mean of the model from rows."""
     with np.errstate(invalid="ignore", over="ignore"):
         return np.asarray(dense(rows) - model.mean_)
 
 
 def axes_of(model: Any) -> FloatArray:
-    """What rows, less the mean, are multiplied with."""
+    """Return the matrix that centred rows are multiplied with."""
     return np.asarray(model.components_ if model.scale_ is None else model.components_ / model.scale_)
 
 
 def whitening_of(model: Any) -> Any:
-    """What scores are divided by: 1 unless the model whitens."""
+    """Return the divisors of scores: 1 unless the model whitens."""
     if not model.whiten:
         return 1.0
     return np.maximum(np.sqrt(model.explained_variance_), np.finfo(np.float64).eps)

@@ -1,4 +1,4 @@
-"""From a release to the attributes of scikit-learn's PCA: arithmetic on released values only."""
+"""The attributes of scikit-learn's PCA, computed from released values only."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from eigenveil.subspace import Release
 def attributes(
     release: Release, *, mean: FloatArray | None, scale: FloatArray | None, n_hat: float | None
 ) -> dict[str, Any]:
-    """Values of all fitted attributes that this release has something to say about, by name.
+    """Return the fitted attributes that follow from a release, by name.
 
     Parameters
     ----------
     release : Release
-        What an algorithm returned.
+        The release of an algorithm.
     mean, scale : array of shape (d,), optional
-        What was taken off the rows, and what they were divided by.
+        Subtracted mean, and scales.
     n_hat : float, optional
-        A noisy number of units, or a public one.
+        The noisy or public number of units.
 
     Examples
     --------
@@ -55,15 +55,15 @@ def attributes(
 
 
 def noisy_number(release: Release, bought: float | None) -> float | None:
-    """The number of units as far as it was released: by the algorithm, or before it."""
-    told = release.diagnostics.get("n_hat")
-    return float(told) if isinstance(told, float | int) else bought
+    """Return the number of units that the algorithm, or standardisation, has released; None if neither has."""
+    counted = release.diagnostics.get("n_hat")
+    return float(counted) if isinstance(counted, float | int) else bought
 
 
 def covariance(
     components: FloatArray, variances: FloatArray, noise: float, scale: FloatArray | None
 ) -> FloatArray:
-    """Covariance of the model in the rows' own units: variances along components, `noise` in other directions.
+    """Return the covariance of the model, in the units of the data: variances along components, else `noise`.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def covariance(
 
 
 def log_likelihood(rows: FloatArray, covariance_: FloatArray) -> FloatArray:
-    """Log density of centred rows under a normal law; a variance of 0 is taken as the least that floats allow."""
+    """Return the log density of centred rows under a normal model; variances of 0 become a tiny number."""
     values, vectors = np.linalg.eigh(covariance_)
     least = max(float(values[-1]) * np.finfo(float).eps, np.finfo(float).tiny)
     values = np.maximum(values, least)

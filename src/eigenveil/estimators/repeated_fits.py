@@ -1,20 +1,19 @@
-"""Fits that would spend epsilon again and again without anyone having asked for it.
+"""Guards against fits that would spend epsilon repeatedly without the user noticing.
 
 A search or a cross-validation fits once per candidate and fold, on rows that overlap, and each fit costs epsilon.
-With a shared ledger the costs add up under its cap. Without one every fit would open a ledger of its own, and
-nothing would show the sum. So:
+With a shared ledger the costs add up under its total. Without one every fit would open its own ledger, and the
+total would not be visible. Therefore:
 
 - A fit that scikit-learn's `model_selection` calls, directly or through pipelines and workers, is refused unless a
-  ledger is shared. It is recognised by the modules on the call stack: an estimator is told nothing about who fits
-  it, and counting clones would also refuse a ColumnTransformer that is fitted twice.
+  ledger is shared. It is recognised by the modules on the call stack: an estimator does not know its caller, and
+  counting clones would also refuse a ColumnTransformer that is fitted twice.
 - Other meta-estimators (bagging, one-vs-rest) fit clones of one estimator. The second member of such a family
-  that is fitted without a shared ledger warns: whether its rows are the same people's cannot be known.
-- A ledger that was pickled on its way to another process is a copy, which refuses to be charged, in a search and
-  anywhere else (`Ledger.refuse_copy`).
-- A search that is let through chooses by scores of rows, which have no noise: the ledger covers the fits and not
-  the choice. A fit or a `score` inside a search warns of it.
+  that is fitted without a shared ledger warns: it cannot know whether its rows belong to the same people.
+- A ledger that was pickled for another process is a copy, which cannot be charged (`Ledger.refuse_copy`).
+- A permitted search chooses by scores of rows without noise: the ledger covers the fits but not the choice. A fit
+  or a `score` inside a search warns of this.
 
-Seeded fits have no guarantee to protect and are let through.
+Seeded fits have no guarantee to protect and are permitted.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _SEARCHES = "sklearn.model_selection"
 
 
 class Family:
-    """An estimator and its clones, and how many of them were fitted; pickling it starts a family of its own."""
+    """An estimator and its clones, with the number of them that were fitted. Pickling starts a new family."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -40,14 +39,14 @@ class Family:
         return type(self), ()
 
     def one_more(self) -> int:
-        """Count a member that is fitted for the first time; how many that makes."""
+        """Count a member that is fitted for the first time, and return the number of fitted members."""
         with self._lock:
             self._fitted += 1
             return self._fitted
 
 
 def in_search() -> bool:
-    """Whether some caller of this function is scikit-learn's `model_selection`."""
+    """Return whether scikit-learn's `model_selection` is on the call stack."""
     frame = inspect.currentframe()
     while frame is not None:
         module = frame.f_globals.get("__name__") or ""
@@ -58,14 +57,14 @@ def in_search() -> bool:
 
 
 def check_search(ledger: Ledger | None, *, seeded: bool) -> None:
-    """Refuse a fit inside a search that no shared ledger holds together; warn of what a ledger does not cover."""
+    """Refuse a fit inside a search without a shared ledger; with one, warn of what it does not cover."""
     if seeded or not in_search():
         return
     if ledger is None:
         raise InvalidInputError(
             "this fit is part of a search or cross-validation, which would spend epsilon once per candidate and "
-            "fold on the same people, with nothing to add it up; nothing was drawn.",
-            hint="Pass ledger=Ledger(Budget.from_epsilon_delta(...)), whose total is a hard cap on all fits "
+            "fold on the same people, without a ledger that adds it up; no noise was drawn.",
+            hint="Pass ledger=Ledger(Budget.from_epsilon_delta(...)), whose total is a hard limit on all fits "
             "together; or fit once, outside of the search.",
         )
     ledger.refuse_copy()
@@ -73,29 +72,29 @@ def check_search(ledger: Ledger | None, *, seeded: bool) -> None:
 
 
 def warn_if_it_chooses(ledger: Ledger) -> None:
-    """Warn where a private model is scored inside a search."""
+    """Warn if a private model is scored inside a search."""
     if ledger.private and in_search():
         _warn_of_the_choice()
 
 
 def _warn_of_the_choice() -> None:
-    """Always from this line, so that a search of many fits shows it once."""
+    """Warn from this one line, so that a search of many fits shows it once."""
     warnings.warn(
-        "the ledger covers the fits of this search or cross-validation, not its scores: these come from rows "
-        "without noise, and so does what is chosen by them (best_params_, cv_results_). Score on rows that need "
-        "no protection, or do not publish scores and choice.",
+        "the ledger covers the fits of this search or cross-validation, not its scores: scores are computed "
+        "without noise, so neither they nor the choice based on them (best_params_, cv_results_) are private. "
+        "Score on rows that need no protection, or do not publish scores and choice.",
         PrivacyWarning,
         stacklevel=1,
     )
 
 
 def warn_of_relatives(family: Family) -> None:
-    """Warn where an estimator is not the first of its family to be fitted without a shared ledger."""
+    """Warn if another member of the family was fitted before without a shared ledger."""
     fitted = family.one_more()
     if fitted == 2:
         warnings.warn(
             "another clone of this DPPCA was fitted before, and each fit spends epsilon: for people whose rows "
-            "are in both, the costs add up. Pass one ledger=Ledger(...) to have them added up and capped.",
+            "are in both, the costs add up. Pass one shared ledger=Ledger(...) to add up and limit them.",
             PrivacyWarning,
             stacklevel=4,
         )

@@ -1,4 +1,4 @@
-"""A fit, checked once before anything is read or drawn: what it will do, and doing it."""
+"""A fit request: checked before any data are read or noise is drawn, then planned and run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.by_name import Bounds, no_bounds, read_bounds, read_scales
+from eigenveil.estimators.by_name import ColumnBounds, no_bounds, read_bounds, read_scales
 from eigenveil.estimators.inputs import open_operator
 from eigenveil.estimators.progress import Reporter
 from eigenveil.estimators.released import attributes, noisy_number
@@ -27,22 +27,22 @@ from eigenveil.subspace.release_warnings import large_delta
 
 @dataclass(frozen=True, kw_only=True)
 class FitPlan:
-    """What a fit will do, from parameters and schema alone.
+    """What a fit will do, known from parameters and schema alone.
 
     Parameters
     ----------
     columns : tuple of str, optional
-        Names of the columns, where they have any, as they are once values are encoded.
+        Names of the columns after encoding, if they have names.
     layout : Layout
-        Which columns of the data these are, and how they are read.
+        Which columns are read, and how.
     d, k : int
         Numbers of columns and of components.
     budget : Budget
-        What the fit asks of a ledger.
+        Budget that the fit charges to a ledger.
     buys_mean, buys_scale : bool
         Whether a mean and scales are bought.
     most_passes : int, optional
-        How often the data are read at most, where the algorithm states it.
+        Upper bound on the number of passes over the data, if the algorithm states one.
     """
 
     columns: tuple[str, ...] | None
@@ -57,7 +57,7 @@ class FitPlan:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FitRequest:
-    """A fit that can be run: settings and data that go together.
+    """A fit that can be run: checked settings and data.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class FitRequest:
     operator : Operator
         The units.
     parameters : mapping
-        The estimator's parameters that a fitted model states, as they are in these settings.
+        Parameters that the fitted model will report.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class FitRequest:
         wanted = self.settings.buys_mean or standard.mean is not None or self.settings.scale is not None
         if wanted and not self.operator.has_rows:
             raise InvalidInputError(
-                "units given as matrices have no rows, so they have no mean to take off and no columns to scale.",
+                "units given as matrices have no rows, so they cannot be centred or scaled.",
                 hint="Use center=False and scale=None, or give rows or people.",
             )
 
@@ -95,10 +95,9 @@ class FitRequest:
     def of(
         cls, estimator: Any, X: Any, units: Any = None, *, columns: Any = None, settings: Settings | None = None
     ) -> Self:
-        """The request that an estimator's parameters and these data make; columns are noted on the estimator.
+        """Make a request from an estimator and data, and store the columns on the estimator.
 
-        `columns` go before those of the estimator. `settings` are those of the estimator, where they were read
-        before the data were opened.
+        `columns` override those of the estimator. Pass `settings` if they were read before the data were opened.
         """
         settings = read_settings(estimator) if settings is None else settings
         layout = settings.layout if columns is None else settings.layout.choosing(columns)
@@ -108,7 +107,7 @@ class FitRequest:
 
     @cached_property
     def standard(self) -> Standard:
-        """What is done to rows before the algorithm gets them."""
+        """Centring and scaling applied to rows before the algorithm runs."""
         settings, d = self.settings, self.operator.d
         names = self.columns
         scales, bounds = read_scales(settings.scale, d, names), read_bounds(settings.bounds, d, names)
@@ -132,15 +131,15 @@ class FitRequest:
         labels = plain.labels(flags)
         return replace(standard, middle=bounds.middle, half=half, bounded=bounded, flags=labels)
 
-    def _flags(self, private: IntArray, bounds: Bounds | None) -> IntArray:
-        """Columns of 0 and 1, by type or encoding, whose scales are bought and that have no bounds."""
+    def _flags(self, private: IntArray, bounds: ColumnBounds | None) -> IntArray:
+        """Return 0/1 columns (by type or encoding) whose scales are bought and that have no declared bounds."""
         flags = [] if self._source is None else self._source.layout.flags
         free = private if bounds is None else private[~np.isfinite(bounds.half[private])]
         return np.intersect1d(free, np.array(flags, dtype=np.int64))
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """Names of the columns, where they have any."""
+        """Names of the columns, if they have names."""
         return None if self._source is None else self._source.columns
 
     @property
@@ -148,7 +147,7 @@ class FitRequest:
         return getattr(self.operator, "source", None)
 
     def plan(self) -> FitPlan:
-        """What will be done; no value is read."""
+        """Return what the fit will do; no value is read."""
         settings, d = self.settings, self.operator.d
         own = settings.run_options().most_passes(d, settings.k, settings.relation)
         return FitPlan(
@@ -163,15 +162,15 @@ class FitRequest:
         )
 
     def charging(self, ledger: Ledger | None) -> Self:
-        """The same fit, charged to this ledger."""
+        """Return the same request, charged to this ledger."""
         return replace(self, settings=replace(self.settings, ledger=ledger))
 
     def of_rows(self, operator: Operator) -> Self:
-        """The same fit to the same rows, read through another operator."""
+        """Return the same request with the same rows read through another operator."""
         return replace(self, operator=operator)
 
     def run(self, reporter: Reporter) -> dict[str, Any]:
-        """Open units, standardise them, run the algorithm: returns the fitted attributes by name."""
+        """Open and standardise the units, run the algorithm, and return the fitted attributes by name."""
         settings = self.settings
         options = settings.run_options(center=settings.buys_mean and not self.standard.buy_mean)
         units = settings.algorithm.open(

@@ -1,4 +1,4 @@
-"""Columns divided by public numbers, without touching the data."""
+"""Sources whose columns are divided by public scales, without copying the data."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ RowsLike = TypeVar("RowsLike", bound=RowsOperator | PeopleOperator)
 
 
 def rescaled(operator: RowsLike, scale: FloatArray) -> RowsLike:
-    """The operator of the same rows, every column divided by its scale; what was taken off them is too.
+    """Return the operator of the same rows with every column, and the shift, divided by its scale.
 
-    Numbers are divided one by one, so what comes out for a unit is still a function of that unit and public
-    numbers, to the bit; a row that overflows by it is a bad row.
+    Numbers are divided one by one, so the result for a unit is still a function of that unit and of public
+    numbers, to the bit. A row that overflows by the division is invalid.
 
     Examples
     --------
@@ -39,56 +39,56 @@ def rescaled(operator: RowsLike, scale: FloatArray) -> RowsLike:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RescaledSource(SameRows):
-    """Another source's rows with every column divided by its scale."""
+    """The rows of another source, with every column divided by its scale."""
 
     scale: FloatArray
 
     def over(self, partition: Partition, number: int) -> Partition:  # noqa: ARG002
-        """The same blocks, divided."""
+        """Yield the divided blocks."""
         return RescaledPartition(partition, self.scale)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RescaledPartition(WrappedPartition):
-    """The blocks of another partition with every column divided by its scale; single precision stays."""
+    """The blocks of another partition, divided column by column; single precision is kept."""
 
     scale: FloatArray
 
     def blocks(self) -> Iterator[Block]:
-        """The same blocks, divided."""
+        """Yield the divided blocks."""
         for block in self.partition.blocks():
             yield Block(divided(block.values, self.scale), block.offsets)
 
 
 def dense(values: Any) -> Any:
-    """Rows as an array."""
+    """Return rows as a dense array."""
     thin = bool(sparse.issparse(values))
     return values.toarray() if thin else np.asarray(values)
 
 
 def divided(values: Any, scale: FloatArray) -> Any:
-    """Rows, dense or sparse (csr, as blocks are), with every column divided by its scale."""
+    """Divide every column of dense or sparse (CSR) rows by its scale."""
     thin = bool(sparse.issparse(values))
     rows: Any = values if thin else np.asarray(values)
     by = scale.astype(rows.dtype)
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # a warning would tell of the values
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # a warning would depend on the values
         if not thin:
             return np.ascontiguousarray(rows / by)
         return sparse.csr_array((rows.data / by[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
 
 
 def check_scale(scale: Any, d: int) -> FloatArray:
-    """The scales as an array of d finite numbers above 0, else explain."""
+    """Return the scales as an array of d finite positive numbers, or raise."""
     return _numbers("scale", scale, d, positive=True)
 
 
 def check_mean(mean: Any, d: int) -> FloatArray:
-    """A public mean as an array of d finite numbers, else explain."""
+    """Return a public mean as an array of d finite numbers, or raise."""
     return _numbers("center", mean, d, positive=False)
 
 
 def check_bounds(bounds: Any, d: int) -> tuple[FloatArray, FloatArray]:
-    """Middle and half width of public bounds (low, high), each a number or one per column, else explain.
+    """Return midpoints and half widths of public bounds (low, high), each a number or one per column.
 
     Examples
     --------
@@ -121,5 +121,5 @@ def _numbers(name: str, values: Any, d: int, *, positive: bool) -> FloatArray:
     with np.errstate(over="ignore"):
         single = out.astype(np.float32)
     if not np.all(np.isfinite(single)) or (positive and not np.all(single > 0)):
-        raise InvalidInputError(f"{name} must hold {wanted}, got others (within single precision).")
+        raise InvalidInputError(f"{name} must hold {wanted}, but some are not (in single precision).")
     return out

@@ -1,4 +1,4 @@
-"""Scores on their way out of the house: Parquet or CSV, block by block, and one word of warning."""
+"""Write scores to Parquet or CSV, block by block."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from eigenveil.sources.kept import KeptColumns
 
 @dataclass(frozen=True)
 class WrittenScores:
-    """How many rows were written, and how many of them have no scores. Not private: it counts rows as they are."""
+    """Number of rows written, and of rows without scores. Exact counts, so *not private*."""
 
     rows: int
     without_scores: int
@@ -36,7 +36,7 @@ def write_scores(
     *,
     kept: KeptColumns | None = None,
 ) -> WrittenScores:
-    """Write blocks of scores to one file, which appears when all of it is there: CSV if named so, else Parquet.
+    """Write blocks of scores to one CSV (.csv) or Parquet file, which appears when it is complete.
 
     Examples
     --------
@@ -65,18 +65,18 @@ def put_scores(
 
 
 def scores_schema(names: list[str], kept: KeptColumns | None) -> pa.Schema:
-    """Columns that are kept, then scores; refused if a name comes twice."""
+    """Return the schema: kept columns, then scores. Raises if a name occurs twice."""
     carried = [] if kept is None else list(kept.schema)
     twice = [field.name for field in carried if field.name in names]
     if twice:
         raise InvalidInputError(
-            f"a column to keep is called {twice[0]!r}, as scores are.", hint="Rename it, or do not keep it."
+            f"the kept column {twice[0]!r} has the name of a score.", hint="Rename it, or do not keep it."
         )
     return pa.schema([*carried, *((name, pa.float64()) for name in names)])
 
 
 def _put(writer: Any, blocks: Iterator[FloatArray], schema: pa.Schema, kept: KeptColumns | None) -> WrittenScores:
-    """A score that is not finite is written as a missing one."""
+    """Write blocks; scores that are not finite become missing values."""
     rows = without = 0
     beside = None if kept is None else kept.reader()
     for block in blocks:
@@ -91,10 +91,10 @@ def _put(writer: Any, blocks: Iterator[FloatArray], schema: pa.Schema, kept: Kep
 
 @functools.cache
 def warn_once_of_scores() -> None:
-    """Say, once per process, that scores of training rows are not private."""
+    """Warn, once per process, that scores of training rows are not private."""
     warnings.warn(
-        "scores of the rows that a model was fitted to are functions of single rows: the model is private, they "
-        "are not, and neither is what is trained on them. To show them, buy a picture: pca.private_scores(...).",
+        "scores of the training rows depend on single rows: the model is private, the scores are not, and neither "
+        "is anything trained on them. To publish scores, buy a private histogram: pca.private_scores(...).",
         PrivacyWarning,
         stacklevel=4,  # past fit_transform, and what scikit-learn wraps it in
     )

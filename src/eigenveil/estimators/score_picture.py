@@ -1,4 +1,4 @@
-"""What `private_scores` returns: a noisy picture of scores, and its nearest one without negative numbers."""
+"""The noisy histogram of scores that `private_scores` returns."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from eigenveil.privacy import Ledger
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScoreHistogram:
-    """A released picture of scores: everything in it is a release, or public.
+    """A released two-dimensional histogram of scores. Everything in it is released or public.
 
     Parameters
     ----------
     counts : array of shape (bins, bins), or (groups, bins, bins)
-        Noisy number of units in every cell: not whole, and below 0 where noise made it so.
+        Noisy number of units in every cell; not integers, and possibly negative.
     outside : float, or array of shape (groups,)
-        The same for what lies beyond the edges.
+        Noisy number of units beyond the edges.
     edges : (array, array)
-        Of the cells along the first and along the second axis of `counts`.
+        Edges of the cells along the first and the second axis of `counts`.
     components : (int, int)
-        Which components the axes are, counted from 1.
+        Components on the axes, counted from 1.
     labels : tuple, optional
         The groups, in the order of `counts`.
     noise : float
-        Standard deviation of the noise in every number.
+        Standard deviation of the noise in every count.
     ledger : Ledger
-        What was spent.
+        The ledger that was charged.
     """
 
     counts: FloatArray
@@ -43,11 +43,11 @@ class ScoreHistogram:
 
     @property
     def private(self) -> bool:
-        """Whether the guarantee holds; the ledger says why not."""
+        """Whether the guarantee holds; if not, the ledger says why."""
         return self.ledger.private
 
     def non_negative(self) -> Self:
-        """The nearest picture with no negative number and the same total: post-processing, which costs nothing."""
+        """Return the nearest histogram without negative counts and with the same total (post-processing)."""
         both = np.concatenate([self.counts.ravel(), np.ravel(self.outside)])
         nearest = nearest_histogram(both)
         counts = nearest[: self.counts.size].reshape(self.counts.shape)
@@ -64,9 +64,9 @@ class ScoreHistogram:
 
 
 def nearest_histogram(sums: FloatArray) -> FloatArray:
-    """The nearest numbers, in squared distance, that are not below 0 and have the same total (0 if that is below).
+    """Return the nearest non-negative numbers, in squared distance, with the same total (0 if it is negative).
 
-    Post-processing. Setting what is negative to 0 would add up to far too much where many cells are empty.
+    Post-processing. Setting negative counts to 0 would inflate the total if many cells are empty.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A private picture of scores: which rows, which grid, which budget; the noise is the mechanism's."""
+"""Private histograms of scores: rows, grid and budget; the noise is added by the mechanism."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from eigenveil.sources.wrapped import Wrapped
 from eigenveil.subspace.opening import open_units
 
 WIDTH = 3.5
-"""How many released standard deviations a picture shows to either side."""
+"""Half width of a histogram, in released standard deviations."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """What `private_scores` was asked for, beyond rows and budget."""
+    """Arguments of `private_scores`, except rows and budget."""
 
     components: tuple[int, int]
     bins: Any
@@ -41,14 +41,14 @@ class Ask:
     labels: Any
 
     def picture(self, model: Any) -> Picture:
-        """Axes and grid, from released and declared values only."""
+        """Return axes and grid, from released and declared values only."""
         k = int(model.n_components_)
         pair = self.components
         whole = len(pair) == 2 and all(isinstance(one, int | np.integer) and 1 <= one <= k for one in pair)
         if not whole or pair[0] == pair[1]:
             raise InvalidInputError(
                 f"components must be two different numbers from 1 to {k}, got {pair!r}.",
-                hint="A picture has two axes, so the model needs two components at least.",
+                hint="A histogram has two axes, so the model needs at least two components.",
             )
         chosen = [number - 1 for number in pair]
         spans = _default_spans(model, chosen) if self.bounds is None else _given_spans(self.bounds)
@@ -70,7 +70,7 @@ def release_scores(
     ledger: Ledger | None,
     random_state: int | None,
 ) -> ScoreHistogram:
-    """Buy a picture; see `DPPCA.private_scores`."""
+    """Buy a histogram of scores; see `DPPCA.private_scores`."""
     if ask.groups is None and ask.labels is not None:
         raise InvalidInputError("labels name the groups, but no groups were given.")
     picture = ask.picture(model)
@@ -101,7 +101,7 @@ def release_scores(
 def _write_what_is_public(ledger: Ledger, model: Any, ask: Ask) -> None:
     if ledger is not model.ledger_:
         what = "the model whose components are the axes"
-        ledger.declare(what, note="its own cost stands in its own ledger", purpose=Purpose.MODEL)
+        ledger.declare(what, note="its cost is in its own ledger", purpose=Purpose.MODEL)
     if ask.bounds is not None:
         ledger.declare("bounds of the picture", note="declared by the caller", purpose=Purpose.SCORES)
     if ask.groups is not None:
@@ -125,16 +125,16 @@ def _operator(model: Any, X: Any, units: Any, ask: Ask) -> RowsOperator | People
 
 
 def _as_made(model: Any, X: RowsOperator | PeopleOperator, *, alone: bool) -> RowsOperator | PeopleOperator:
-    """What `eigenveil.samples` made."""
+    """Check an object made by `eigenveil.samples`."""
     if not alone:
-        raise InvalidInputError("units and groups cannot be given with what `eigenveil.samples` made.")
+        raise InvalidInputError("units and groups cannot be passed with an object from `eigenveil.samples`.")
     if X.d != model.n_features_in_:
         raise InvalidInputError(f"X has {X.d} features, but DPPCA is expecting {model.n_features_in_} as input.")
     return X
 
 
 def _labelled(model: Any, X: Any, units: Any, codes: FloatArray) -> Source:
-    """The rows with the number of their group as a last column."""
+    """Append the number of the group to every row, as a last column."""
     source = source_to_score(model, X, units)  # checks columns, also where it is not used any further
     if units is None:
         return LabelledSource(source, codes)
@@ -151,7 +151,7 @@ def _labelled(model: Any, X: Any, units: Any, codes: FloatArray) -> Source:
 
 
 def _labelled_files(model: Any, X: Any, units: Any, column: str, labels: Sequence[Hashable]) -> Source:
-    """The same from files, whose labels are a column of theirs."""
+    """Do the same for files that have a column of labels."""
     layout = layout_to_score(model, X)
     if layout.names is None:
         raise InvalidInputError(
@@ -163,7 +163,7 @@ def _labelled_files(model: Any, X: Any, units: Any, column: str, labels: Sequenc
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LabelledSource(Wrapped):
-    """Another source's rows with one more number each, in the order of the rows."""
+    """The rows of another source with one more number each, in the order of the rows."""
 
     codes: FloatArray
 
@@ -181,7 +181,7 @@ class LabelledSource(Wrapped):
         return (self,)
 
     def blocks(self) -> Iterator[Block]:
-        """The same blocks, one column wider."""
+        """Yield the blocks with the additional column."""
         start = 0
         for block in self.source.blocks():
             stop = start + block.values.shape[0]
@@ -231,7 +231,7 @@ def _codes(groups: Any, labels: Sequence[Hashable]) -> FloatArray:
     limit = whole_below(getattr(groups, "dtype", None))
     if any(isinstance(label, float) and limit <= abs(label) < np.inf for label in plain):
         raise InvalidInputError(
-            "expected labels that keep all their digits, got floats so large that different ones may be one.",
+            "expected exact labels, got floats so large that different labels may be equal.",
             hint="Pass labels as text, or as whole numbers that may be missing (pandas: dtype 'Int64').",
         )
     return np.fromiter((_code(numbers, label) for label in plain), dtype=np.float64, count=len(plain))
@@ -245,10 +245,10 @@ def _code(numbers: dict[Hashable, float], label: Any) -> float:
 
 
 def _default_spans(model: Any, chosen: list[int]) -> list[tuple[float, float]]:
-    """As many released standard deviations to either side of the mean; after whitening these are 1."""
+    """Return `WIDTH` released standard deviations on either side of the mean (1 each, after whitening)."""
     need = InvalidInputError(
-        "the picture needs bounds: no variance above 0 was released along these components.",
-        hint="Pass bounds=((low, high), (low, high)) from what is public; never from the data.",
+        "the histogram needs bounds: no positive variance was released along these components.",
+        hint="Pass public bounds=((low, high), (low, high)); never take them from the data.",
     )
     variances = vars(model).get("explained_variance_")
     if variances is None:

@@ -1,4 +1,4 @@
-"""The parameters of an estimator, checked before anything is read or drawn."""
+"""Parameters of an estimator, checked before any data are read or noise is drawn."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from eigenveil.subspace.registry import check_options, find_algorithm, listed, w
 
 _OWN = {"k", "epsilon", "delta", "units", "random_state", "engine", "columns"}
 STREAM_OPTIONS = tuple(name for name in inspect.signature(TrackedStream).parameters if name not in _OWN)
-"""Options of `partial_fit`: those of a stream that DPPCA has no parameters of its own for."""
+"""Options of `partial_fit`: stream options that are not parameters of DPPCA."""
 AS_FITTED = ("n_components", "epsilon", "delta", "algorithm", "relation", "random_state")
-"""Parameters that a fitted model shows as they were in the fit, whatever `set_params` has done since."""
+"""Parameters that a fitted model reports as of its fit, regardless of later `set_params`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Settings:
-    """What a fit is to do.
+    """Checked settings of a fit.
 
-    `center` and `scale` are arrays where public ones were given; `scale` and `bounds` may be mappings.
+    `center` and `scale` are arrays if declared public; `scale` and `bounds` may be mappings.
     """
 
     k: int
@@ -51,32 +51,32 @@ class Settings:
 
     @property
     def buys_mean(self) -> bool:
-        """Whether a mean is to be bought."""
+        """Whether a private mean will be bought."""
         return self.center is True
 
     @property
     def buys_scale(self) -> bool:
-        """Whether scales are to be bought, of some columns at least."""
+        """Whether private scales will be bought for at least one column."""
         return _buys(self.scale)
 
     def declared_mean(self, d: int) -> Any:
-        """The public mean, checked, or None."""
+        """Return the checked public mean, or None."""
         return None if isinstance(self.center, bool) else check_mean(self.center, d)
 
     @property
     def budget(self) -> Budget:
-        """What a fit asks of a ledger."""
+        """Budget that a fit charges to a ledger."""
         return self.algorithm.budget(self.run_options(), self.epsilon, self.delta)
 
     def run_options(self, *, center: bool = False) -> Options:
-        """The algorithm's options, checked; `center` asks an algorithm that centres itself to do so."""
+        """Return the checked options of the algorithm; `center` makes an algorithm that can do so centre rows."""
         given = {**self.options, "center": center} if self.algorithm.centres else self.options
         made: Options = self.algorithm.options(**given)
         return made
 
 
 def read_settings(estimator: Any, *, stream: bool = False) -> Settings:
-    """The settings of an estimator, or an error that says which parameter is wrong."""
+    """Return the settings of an estimator, or raise an error that names the wrong parameter."""
     algorithm = find_algorithm(estimator.algorithm)
     if stream and algorithm.name != "tracked":
         raise InvalidInputError(f"partial_fit needs algorithm='tracked', got {algorithm.name!r}.")
@@ -106,26 +106,26 @@ def read_settings(estimator: Any, *, stream: bool = False) -> Settings:
 
 
 def parameters_of_fit(estimator: Any) -> dict[str, Any]:
-    """The parameters in `AS_FITTED` as they are now; a model keeps them as `_fitted_with` when it is fitted."""
+    """Return the current values of the parameters in `AS_FITTED`; a fit stores them as `_fitted_with`."""
     return {name: getattr(estimator, name) for name in AS_FITTED}
 
 
 def as_fitted(estimator: Any) -> dict[str, Any]:
-    """The parameters in `AS_FITTED` as they were in the fit that made the attributes of this model.
+    """Return the parameters in `AS_FITTED` as of the fit.
 
-    What a model tells of its guarantee comes from here and from its ledger.
+    A model reports its guarantee from these values and from its ledger.
     """
     found: dict[str, Any] = vars(estimator)["_fitted_with"]
     return found
 
 
 def made_by(estimator: Any) -> str:
-    """What has made the release of a fitted model."""
+    """Return the algorithm, or "a stream", that made the release of a fitted model."""
     return "a stream" if "_stream" in vars(estimator) else str(as_fitted(estimator)["algorithm"])
 
 
 def changed_since(estimator: Any) -> list[str]:
-    """Names of the parameters in `AS_FITTED` that are others by now."""
+    """Return the names of parameters in `AS_FITTED` that have changed since the fit."""
     return [name for name, value in as_fitted(estimator).items() if getattr(estimator, name) != value]
 
 
@@ -134,8 +134,9 @@ def _number_of_components(k: Any) -> int:
         return int(k)
     raise InvalidInputError(
         f"n_components must be a whole number of at least 1, got {k!r}.",
-        hint="How many components a share of variance takes is itself private. Fit more of them than you need, as "
-        "n_components=10; then pca.components_for(0.9) says, at no further cost, how many hold 90 %.",
+        hint="The number of components that reach a share of variance is itself private. Fit more components than "
+        "you need, say n_components=10; pca.components_for(0.9) then estimates, at no further cost, how many "
+        "hold 90 %.",
     )
 
 
@@ -146,7 +147,7 @@ def _center(center: Any) -> Any:
 def _bounds(bounds: Any, center: Any) -> Any:
     if bounds is not None and not (isinstance(center, bool | np.bool_) and center):
         raise InvalidInputError(
-            "bounds tell where to look for the mean, which center=True buys; here none is bought.",
+            "bounds are used to find the mean, but no mean is bought without center=True.",
             hint="Leave bounds out, or pass center=True.",
         )
     return bounds
@@ -202,7 +203,7 @@ def _check_batch(settings: Settings) -> None:
     settings.run_options()  # which checks them
     if settings.relation is Relation.EMPTY_SLOT:
         raise InvalidInputError(
-            "relation='empty-slot' is that of streams.",
+            "relation='empty-slot' applies to streams only.",
             hint="Use partial_fit, or 'add-remove' or 'replace' with fit.",
         )
 
@@ -210,18 +211,18 @@ def _check_batch(settings: Settings) -> None:
 def _check_stream(settings: Settings) -> None:
     if settings.relation is Relation.REPLACE:
         raise InvalidInputError(
-            "partial_fit promises privacy under empty slots (arrivals are public, one unit's content is replaced "
-            "by nothing), not under relation='replace'.",
+            "partial_fit guarantees privacy under the empty-slot relation (the number of rows is public, the "
+            "content of one unit is removed), not under relation='replace'.",
             hint="Leave relation at its default, or use fit.",
         )
     if settings.ledger is not None:
         raise InvalidInputError(
-            "a stream keeps a ledger of its own, in which batches are parallel; it cannot charge a shared one.",
+            "a stream has its own ledger, in which batches are parallel; it cannot charge a shared ledger.",
             hint="Leave ledger=None, and read ledger_.",
         )
     if settings.bounds is not None:
         raise InvalidInputError(
-            "a stream buys no mean, so bounds tell it nothing.", hint="Leave bounds out, or pass a public mean."
+            "a stream buys no mean, so it cannot use bounds.", hint="Leave bounds out, or pass a public mean."
         )
     if settings.buys_scale:
         raise InvalidInputError(

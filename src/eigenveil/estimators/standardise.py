@@ -1,14 +1,14 @@
-"""What is bought, or declared, about columns before an algorithm starts: a mean and scales.
+"""Centre and scale the rows before an algorithm runs, by declared or bought means and scales.
 
 Standardise({A_i}, mu):
   0  rows are divided by scales and a mean is subtracted, where these are declared public; if a mean is to be
      bought and bounds of columns are public, their middle is subtracted, and the mean looked for around it
   1  n_hat <- n if declared public, else a noisy count                              # 1 % of mu^2
-  2  if scales are to be bought: a look at where columns lie and how wide they are  # 16 % for 2 and 4
-  3  if a mean is to be bought, and the algorithm does not buy it: a private mean, of rows whose columns are of
-     about one width by then                                                        # 8 %
+  2  if scales are to be bought: rough locations and widths of the columns          # 16 % for 2 and 4
+  3  if a mean is to be bought, and the algorithm does not buy it: a private mean of the rows, whose columns
+     now have similar widths                                                        # 8 %
   4  if scales are to be bought: the noisy mean of squares, all columns together; scale <- root of the variance
-  5  return the rows less mean, divided by scale, with what is left of mu
+  5  return the rows minus mean, divided by scale, with the rest of mu
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from eigenveil.subspace.release_warnings import ReleaseWarning, scale_warnings
 from eigenveil.units import Units
 
 SCALE_SHARE = 0.16
-"""Share of mu^2 for scales, where they are bought."""
+"""Share of mu^2 for scales, if they are bought."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Standard:
-    """What rows are to be centred and scaled by.
+    """How rows are centred and scaled.
 
     Parameters
     ----------
     mean, scale : array of shape (d,), optional
-        Public ones; a scale of 1 where none is declared.
+        Public mean and scales; the scale is 1 for columns without a declared one.
     middle, half : array of shape (d,), optional
-        The middle of public bounds of the columns, and half their width: 0 and infinite where there are none.
+        Midpoints and half widths of public bounds of the columns: 0 and infinity without bounds.
     private : array of int
-        Columns whose scales are to be bought.
+        Columns whose scales are bought.
     buy_mean : bool
         Whether to buy a mean.
     n : int, optional
@@ -53,11 +53,11 @@ class Standard:
     names : sequence of str, optional
         Names of the columns, where they have any.
     declared : sequence of str, optional
-        Labels of the columns whose scales are declared, where those are not all.
+        Labels of the columns with declared scales, if not all columns have one.
     bounded : sequence of str, optional
         The same for bounds.
     flags : sequence of str
-        Labels of columns that are bounded by 0 and 1, as their type or encoding says.
+        Labels of columns that are bounded by 0 and 1 by their type or encoding.
     """
 
     mean: FloatArray | None = None
@@ -74,41 +74,41 @@ class Standard:
 
     @property
     def buy_scale(self) -> bool:
-        """Whether any scale is to be bought."""
+        """Whether any scale is bought."""
         return self.private.size > 0
 
     @property
     def most_passes(self) -> int:
-        """How often `standardise` reads the data at most: a count; for a mean, two radii and two sums; scales."""
+        """Upper bound on passes of `standardise`: a count; for a mean two radii and two sums; scales."""
         scales = most_passes(centred=self.buy_mean) if self.buy_scale else 0
         return (1 if self.buy_mean or self.buy_scale else 0) + 4 * self.buy_mean + scales
 
     def labels(self, columns: IntArray) -> list[str]:
-        """Names of columns, or their numbers from 0 on."""
+        """Return names of columns, or their positions if they have no names."""
         return [str(int(j)) if self.names is None else repr(self.names[j]) for j in columns]
 
     def in_own_units(self, found: FloatArray, scale: FloatArray | None) -> FloatArray:
-        """A mean of the rows that an algorithm gets as one of the rows that came in."""
+        """Convert a mean of the standardised rows into the units of the original rows."""
         mean = found if scale is None else found * scale
         return mean if self.middle is None else mean + self.middle
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Standardised:
-    """Units as an algorithm gets them, and what was done to them: all of it released or declared.
+    """Standardised units, and how they were standardised; everything is released or declared.
 
     Parameters
     ----------
     units : Units
-        With what is left of the budget.
+        The units, with the rest of the budget.
     mean, scale : array of shape (d,), optional
-        What was subtracted from the rows, in their own units, and what they were divided by.
+        Subtracted mean, in the units of the data, and scales.
     scale_errors : array of shape (d,), optional
-        Relative standard errors of the scales, where any were bought; 0 for those that are public or unknown.
+        Relative standard errors of the scales, if any were bought; 0 for public or unknown scales.
     n_hat : float, optional
-        The noisy count, where one was bought.
+        The noisy count, if one was bought.
     warnings : tuple of ReleaseWarning
-        What a reader must be warned of.
+        Warnings about the scales.
     """
 
     units: Units
@@ -120,15 +120,15 @@ class Standardised:
 
 
 def standardise(units: Units, standard: Standard) -> Standardised:
-    """Centre and scale rows, by what is declared or bought from the units' own budget.
+    """Centre and scale rows, by declared values or by values bought from the budget of the units.
 
     Formal guarantees
     -----------------
     Both relations. A count, `look`, a private mean and `measure` in sequence, with the sensitivities proven there:
-    together sqrt(1 % + 8 % + 16 %) mu-GDP at most, and what is left is the mu that makes the whole mu-GDP. Columns
-    whose scales are not bought add nothing to what the scales cost.
+    together sqrt(1 % + 8 % + 16 %) mu-GDP at most. The rest of mu makes the whole run mu-GDP. Columns whose
+    scales are not bought add nothing to the cost of the scales.
 
-    A row that is bad in any column is left out of all counts and sums, as it is left out of Sigma.
+    A row that is invalid in any column is excluded from all counts and sums, as it is from Sigma.
 
     ==============================  ==================================================================
     edge case                       answer
@@ -202,7 +202,7 @@ def _with_declared(units: Units, standard: Standard) -> Units:
 def _mean_and_scales(
     units: Units, standard: Standard, *, n_hat: float, mu_mean: float, mu_scale: float
 ) -> tuple[FloatArray, ColumnScales]:
-    """Steps 2 to 4: the mean of the rows (0 if none is bought), and the scales of columns that are bought."""
+    """Steps 2 to 4: buy the mean of the rows (0 if none is bought) and the scales."""
     columns, all_of_them = standard.private, standard.private.size == units.d
     note = "" if all_of_them else f"columns {', '.join(standard.labels(columns))}"
     half = np.full(columns.size, np.inf) if standard.half is None else standard.half[columns]
@@ -230,10 +230,10 @@ def _all_columns(bought: ColumnScales, d: int) -> FloatArray:
 
 
 def rows_of(units: Units) -> RowsOperator | PeopleOperator:
-    """The operator of units that are made of rows, else explain."""
+    """Return the operator of units that consist of rows, or raise."""
     if not made_of_rows(units.operator):
         raise InvalidInputError(
-            "units given as matrices have no rows, so they have no mean to take off and no columns to scale.",
+            "units given as matrices have no rows, so they cannot be centred or scaled.",
             hint="Use center=False and scale=None, or give rows or people.",
         )
     return units.operator

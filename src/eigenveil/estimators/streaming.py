@@ -20,11 +20,11 @@ from eigenveil.subspace.opening import declare_layout
 
 
 def new_stream(settings: Settings, layout: Layout, *, people: bool) -> TrackedStream:
-    """An empty stream; what is declared public is written in its ledger."""
+    """Return an empty stream, with public settings declared in its ledger."""
     if settings.buys_mean:
         warnings.warn(
-            "partial_fit takes no mean off the rows: directions are those of the second moment. Pass center=False "
-            "to say that this is meant, or a mean that is public anyway.",
+            "partial_fit subtracts no mean: components are those of the second moment. Pass center=False to "
+            "confirm this, or a public mean.",
             UserWarning,
             stacklevel=3,
         )
@@ -48,10 +48,10 @@ def new_stream(settings: Settings, layout: Layout, *, people: bool) -> TrackedSt
 
 
 def warn_of_a_fresh_start(*, again: bool) -> None:
-    """Say that a fit before it is forgotten, where there was one."""
+    """Warn if an earlier fit is discarded."""
     if again:
         warnings.warn(
-            "partial_fit starts a stream from nothing: what fit found is forgotten, and for people in both the "
+            "partial_fit starts a stream from scratch: the earlier fit is discarded, and for people in both the "
             "costs add up.",
             PrivacyWarning,
             stacklevel=3,
@@ -61,7 +61,7 @@ def warn_of_a_fresh_start(*, again: bool) -> None:
 def add_to_stream(
     stream: TrackedStream, X: Any, units: Any, *, layout: Layout, mean: FloatArray | None, scale: FloatArray | None
 ) -> None:
-    """Hand rows to the stream, read as declared, less a public mean and divided by public scales."""
+    """Add rows to the stream, after subtracting a public mean and dividing by public scales."""
     if layout == Layout() and mean is None and scale is None:
         stream.add(X, units=units)
         return
@@ -78,7 +78,7 @@ def add_to_stream(
 
 
 def _named(rows: Any, names: tuple[str, ...] | None) -> Any:
-    """Rows as a table, where their columns have names."""
+    """Return rows as a table if their columns have names."""
     return rows if names is None else pa.table(list(rows.T), names=list(names))
 
 

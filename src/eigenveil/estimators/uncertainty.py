@@ -1,4 +1,4 @@
-"""Intervals and angles of a fitted DPPCA: how far what was released may be from the truth, at no further cost."""
+"""Intervals and angles of a fitted DPPCA: the uncertainty of what was released, at no further cost."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from eigenveil.subspace import Release
 from eigenveil.subspace.uncertainty import VarianceErrors, component_angles, release_errors
 
 USUAL_SHARE = 0.9
-"""The share of variance for which summaries and reports tell the number of components."""
+"""Share of variance for which summaries and reports give the number of components."""
 
 
-def told_angles(model: Any) -> FloatArray | None:
-    """The angles that a fitted model expects its components to be off by; None where it cannot tell."""
+def known_angles(model: Any) -> FloatArray | None:
+    """Return the expected angular errors of the components; None if the model does not know them."""
     with contextlib.suppress(AttributeError, InvalidInputError):
         found: FloatArray = model.component_angles()
         return found
     return None
 
 
-def told_components_for(model: Any) -> ComponentsFor | None:
-    """How many components hold the usual share of the variance; None where a fitted model cannot tell."""
+def known_components_for(model: Any) -> ComponentsFor | None:
+    """Return how many components hold the usual share of variance; None if the model does not know."""
     with contextlib.suppress(AttributeError, InvalidInputError):
         found: ComponentsFor = model.components_for(USUAL_SHARE)
         return found
@@ -36,18 +36,18 @@ def told_components_for(model: Any) -> ComponentsFor | None:
 
 
 class UncertaintyMixin:
-    """What a model can say of its own errors, from released values and the known noise only.
+    """Uncertainty of a model, from released values and the known noise only.
 
     Notes
     -----
     *Formal guarantees.* All of it is post-processing of what `fit` has released: nothing is charged or drawn.
 
-    The truth that is meant is that of the population the units come from, not of these units: u^T Sigma u for a
-    released component u, and the eigenvectors of Sigma. It counts privacy noise, the chance of which units came,
-    and what clipping took, the last two as for normal rows or people with several normal rows. Where scales were
-    bought, Sigma is that of columns divided by their true standard deviations, and the errors of the scales count
-    too (not of those that a warning calls unknown: these are taken as if they were declared). With skewed or
-    heavy-tailed data variances are lower than the intervals say; docs/coming-from-sklearn.md has numbers.
+    Estimands refer to the population that the units come from, not to these units: u^T Sigma u for a released
+    component u, and the eigenvectors of Sigma. Errors include privacy noise, sampling error and clipping bias; the
+    last two are those of normal rows, or of people with several normal rows. If scales were bought, Sigma is that
+    of columns divided by their true standard deviations, and the errors of the scales are included (except for
+    scales that a warning calls unknown, which are treated as declared). For skewed or heavy-tailed data the true
+    variances exceed what the intervals suggest; docs/coming-from-sklearn.md has numbers.
     """
 
     algorithm: str
@@ -56,12 +56,12 @@ class UncertaintyMixin:
     def explained_variance_interval(self, level: float = 0.95) -> FloatArray:
         """Intervals for the population's variance along each released component.
 
-        They lie around `explained_variance_` with what clipping took put back, so not quite in their middle.
+        The intervals are corrected for clipping bias, so `explained_variance_` is not exactly in the middle.
 
         Parameters
         ----------
         level : float
-            Probability with which one such interval holds the truth.
+            Coverage probability of one interval.
 
         Returns
         -------
@@ -80,11 +80,11 @@ class UncertaintyMixin:
         return self._variance_errors("explained_variance_interval").interval(level)
 
     def explained_variance_ratio_interval(self, level: float = 0.95) -> FloatArray:
-        """The same for shares of the total variance, within [0, 1]; shape (n_components, 2)."""
+        """Intervals for shares of the total variance, within [0, 1]; shape (n_components, 2)."""
         return self._variance_errors("explained_variance_ratio_interval").ratio_interval(level)
 
     def cumulative_variance_ratio_interval(self, level: float = 0.95) -> FloatArray:
-        """The same for what the first 1, 2, ... components hold together; shape (n_components, 2).
+        """Intervals for the joint share of the first 1, 2, ... components; shape (n_components, 2).
 
         Examples
         --------
@@ -98,20 +98,20 @@ class UncertaintyMixin:
         return cumulative_interval(self._variance_errors("cumulative_variance_ratio_interval"), level)
 
     def components_for(self, share: float, *, level: float = 0.95) -> ComponentsFor:
-        """How many components hold a share of the variance, from what `fit` has released: it costs nothing more.
+        """Estimate how many components hold a share of the variance, at no further cost.
 
         Parameters
         ----------
         share : float
-            Above 0 and at most 1: 0.9 asks for 90 % of the total variance.
+            Share of the total variance, above 0 and at most 1.
         level : float
-            Probability with which `low` and `high` of the answer hold the number.
+            Probability that the interval from `low` to `high` contains the number.
 
         Returns
         -------
         ComponentsFor
-            `n`, `low`, `high`, and the shares that 1, 2, ... components hold (`reached`). `n` is None where the
-            components that were fitted do not reach the share; `low` and `high` then say how many may be needed.
+            `n`, `low`, `high`, and the shares of the first 1, 2, ... components (`reached`). `n` is None if the
+            fitted components do not reach the share; `low` and `high` then bound how many would be needed.
 
         Examples
         --------
@@ -127,28 +127,27 @@ class UncertaintyMixin:
         return components_for(found, share, d=self.release_.components.shape[1], level=level)
 
     def total_variance_interval(self, level: float = 0.95) -> FloatArray:
-        """An interval for the population's total variance (the trace of Sigma), of shape (2,)."""
+        """Interval for the total variance of the population (the trace of Sigma), of shape (2,)."""
         return self._variance_errors("total_variance_interval").total_interval(level)
 
     def standard_errors(self) -> FloatArray:
-        """Standard errors of the variances along the components, of shape (n_components,): noise and chance."""
+        """Standard errors of the variances along the components (noise and sampling), shape (n_components,)."""
         return self._variance_errors("standard_errors").errors
 
     def component_angles(self, level: float | None = None) -> FloatArray:
-        """About how far, in degrees, each component is from the population's principal direction nearest to it.
+        """Expected angles, in degrees, between components and the nearest principal directions of the population.
 
         Parameters
         ----------
         level : float, optional
-            None: the root mean square angle to be expected. 0.95, say: the angle that is exceeded in about 5 % of
-            fits.
+            None: the expected root mean square angle. A level such as 0.95: the angle that 5 % of fits exceed.
 
         Returns
         -------
         array of shape (n_components,)
-            Below some 10 degrees a direction may be read as it is. Near 45 two directions have variances too
-            close to tell, and may have mixed or swapped: trust the plane they span, not each of them. 90: nothing
-            is known.
+            Below about 10 degrees a component can be interpreted on its own. Near 45 degrees two components have
+            similar variances and may be mixed or swapped: interpret the plane they span, not each of them. 90
+            degrees: nothing is known.
 
         Examples
         --------
@@ -161,17 +160,17 @@ class UncertaintyMixin:
         check_is_fitted(self)
         if self.release_.variances is None or "followed" not in self.release_.diagnostics:
             raise AttributeError(
-                f"DPPCA has no component_angles: {made_by(self)} does not tell how noisy its directions are.\n"
+                f"DPPCA has no component_angles: {made_by(self)} does not report the noise of its components.\n"
                 "Hint: algorithm='tracked' does, with fit."
             )
         return np.degrees(component_angles(self.release_, level=level))
 
     def _variance_errors(self, name: str) -> VarianceErrors:
-        """Errors of the variances, or an error that says why there are none."""
+        """Return the errors of the variances, or raise an error that says why there are none."""
         check_is_fitted(self)
         if self.release_.variances is None:
             raise AttributeError(
-                f"DPPCA has no {name}: {made_by(self)} has bought no variances of known noise.\n"
+                f"DPPCA has no {name}: {made_by(self)} has bought no variances with known noise.\n"
                 "Hint: algorithm='tracked' buys them, with fit."
             )
         return release_errors(self.release_)

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from eigenveil._atomic_files import written_whole
 from eigenveil.estimators.settings import as_fitted
-from eigenveil.estimators.uncertainty import told_angles, told_components_for
+from eigenveil.estimators.uncertainty import known_angles, known_components_for
 from eigenveil.plots import ScreeDisplay
 from eigenveil.privacy import Entry, Ledger
 from eigenveil.report.methods import methods_of
@@ -121,7 +121,7 @@ def _variances(model: Any) -> Iterator[tuple[str, ...]]:
         return
     bought = model.release_.variances
     ratios = vars(model).get("explained_variance_ratio_")
-    intervals, angles = ScreeDisplay.from_estimator(model).intervals, told_angles(model)
+    intervals, angles = ScreeDisplay.from_estimator(model).intervals, known_angles(model)
     names = model.get_feature_names_out()
     for i, value in enumerate(model.explained_variance_):
         yield (
@@ -136,7 +136,7 @@ def _variances(model: Any) -> Iterator[tuple[str, ...]]:
 
 def _enough(model: Any) -> str:
     """How many components hold a usual share of the variance; nothing where variances do not tell it."""
-    found = told_components_for(model)
+    found = known_components_for(model)
     return "" if found is None else f"{str(found)[0].upper()}{str(found)[1:]}."
 
 
