@@ -49,7 +49,7 @@ format: $(READY)  ## let ruff write the code its way
 
 bench: $(READY)  ## benchmarks, as ratios; tables go to benchmarks/results
 	$(BIN)/python benchmarks/sampler.py
-	$(BIN)/python benchmarks/pass.py
+	$(BIN)/python benchmarks/one_pass.py
 
 rivals: $(READY)  ## eigenveil beside diffprivlib and OpenDP, which get environments of their own
 	test -x $(VENV)-diffprivlib/bin/python || $(PYTHON) -m venv $(VENV)-diffprivlib

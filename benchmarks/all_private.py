@@ -12,12 +12,13 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import pathlib
 import statistics
 import warnings
 
 import numpy as np
+import stamp
 from cells import digits, mnist
+from harness import parser, say, table, write
 from real_data import UnavailableError
 
 from eigenveil import DPPCA, metrics
@@ -25,7 +26,7 @@ from eigenveil import DPPCA, metrics
 FITS = 10
 
 
-def row(name: str, X: np.typing.NDArray[np.float64], goal: float) -> str:
+def row(name: str, X: np.typing.NDArray[np.float64], goal: float) -> list[str]:
     """A line of the table."""
     covariance = np.cov(X.T, bias=True)
     kept, spent = [], []
@@ -36,28 +37,27 @@ def row(name: str, X: np.typing.NDArray[np.float64], goal: float) -> str:
         kept.append(metrics.energy_ratio(model.components_, covariance))
         spent.append(model.ledger_.epsilon(1e-6))
     size = f"{X.shape[0]} x {X.shape[1]}"
-    return f"| {name} | {size} | {statistics.mean(kept):.3f} | {min(kept):.3f} | {goal} | {max(spent):.3f} |"
+    return [name, size, f"{statistics.mean(kept):.3f}", f"{min(kept):.3f}", f"{goal}", f"{max(spent):.3f}"]
 
 
 def main() -> None:
     """Fit, print and write."""
-    lines = [
-        "# All paid for: number, mean, radii, components and variances",
-        "",
-        f"`DPPCA(n_components=2, epsilon=1, delta=1e-6)`, add-remove, {FITS} fits.",
-        "Made by `python benchmarks/all_private.py`.",
-        "",
-        "| data | rows x columns | energy ratio, mean | worst | goal | epsilon spent |",
-        "|---|---|---|---|---|---|",
-        row("digits", digits(), 0.97),
-    ]
+    parser(__doc__).parse_args()
+    stamped = stamp.line("estimators")
+    rows = [row("digits", digits(), 0.97)]
     try:
-        lines.append(row("MNIST", mnist(), 0.93))
+        rows.append(row("MNIST", mnist(), 0.93))
     except UnavailableError as error:
-        print(f"mnist is left out: {error}")
-    text = "\n".join([*lines, ""])
-    print(text)
-    (pathlib.Path(__file__).parent / "results" / "all-private.md").write_text(text)
+        say(f"mnist is left out: {error}")
+    head = ("data", "rows x columns", "energy ratio, mean", "worst", "goal", "epsilon spent")
+    write(
+        "all-private",
+        title="All paid for: number, mean, radii, components and variances",
+        about=f"`DPPCA(n_components=2, epsilon=1, delta=1e-6)`, add-remove, {FITS} fits.",
+        stamp=stamped,
+        command="python benchmarks/all_private.py",
+        body=table(head, rows),
+    )
 
 
 if __name__ == "__main__":

@@ -25,29 +25,23 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import argparse
 import csv
 import functools
-import json
 import math
-import multiprocessing
 import pathlib
 import statistics
-import sys
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import stamp
 from cells import FAMILIES, TUNED, Cell, Drawn, available
 from gauss_1_for_free import RIVALS, gauss_1
+from harness import cached, in_parallel, kept, parser, table, write
 from scipy import stats
 
 from eigenveil import metrics
 from eigenveil.engines import LocalEngine
 from eigenveil.subspace import tracked_pca
-
-CACHE = pathlib.Path(__file__).parent / ".cache"
 
 COLUMNS = (
     *("cell", "k", "tracked", "DP-Gauss-1*", "our noise*", "no noise*", "over ours", "log <"),
@@ -56,35 +50,29 @@ COLUMNS = (
 
 AGREE = 2
 """How many seeds must agree for earlier results to be kept."""
+Zetas = dict[tuple[int, str], list[float]]
+"""By number of components and method."""
 
 
-def one(job: tuple[str, str, int]) -> tuple[str, int, dict[tuple[int, str], list[float]]]:
+def one(job: tuple[str, str, int]) -> Zetas:
     """All methods on one data set; what was found is kept, so that a run that was stopped goes on."""
     family, name, seed = job
     cell = next(cell for cell in FAMILIES[family]() if cell.name == name)
     drawn = functools.cache(lambda: cell.draw(1000 + seed))
-    rivals = kept(f"rivals-{name}-{seed}-{stamp.data()}", lambda: gauss_1(cell, drawn(), seed))
-    return name, seed, rivals | kept(f"tracked-{name}-{seed}-{stamp.code()}", lambda: tracked(cell, drawn(), seed))
+    rivals = kept(f"rivals-{name}-{seed}-{stamp.data()}", lambda: listed(gauss_1(cell, drawn(), seed)))
+    ours = kept(f"tracked-{name}-{seed}-{stamp.code()}", lambda: listed(tracked(cell, drawn(), seed)))
+    return {(k, method): zetas for k, method, zetas in rivals + ours}
 
 
-def kept(name: str, make: Callable[[], dict[tuple[int, str], list[float]]]) -> dict[tuple[int, str], list[float]]:
-    """What an earlier run found, or make it and keep it."""
-    file = CACHE / f"{name}.json".replace(" ", "_")
-    if not file.exists():
-        CACHE.mkdir(exist_ok=True)
-        part = file.with_suffix(".part")
-        part.write_text(json.dumps([[*key, zetas] for key, zetas in make().items()]))
-        part.replace(file)  # whole or absent, also if the run is stopped
-    return {(k, method): zetas for k, method, zetas in json.loads(file.read_text())}
+def listed(zetas: Zetas) -> list[tuple[int, str, list[float]]]:
+    """The same in a form that JSON has."""
+    return [(k, method, values) for (k, method), values in zetas.items()]
 
 
 def carried(cell: Cell, seeds: int, before: str) -> bool:
     """Keep what earlier code found on a cell, if its first two seeds, run again, agree to the bit."""
-    name = f"tracked-{cell.name}".replace(" ", "_")
-    files = [
-        (CACHE / f"{name}-{seed}-{before}.json", CACHE / f"{name}-{seed}-{stamp.code()}.json")
-        for seed in range(seeds)
-    ]
+    stamps = (before, stamp.code())
+    files = [tuple(cached(f"tracked-{cell.name}-{seed}-{one}") for one in stamps) for seed in range(seeds)]
     if not all(old.exists() for old, _ in files):
         return False
     if any(old.read_text() != new.read_text() for old, new in files[:AGREE]):
@@ -94,7 +82,7 @@ def carried(cell: Cell, seeds: int, before: str) -> bool:
     return True
 
 
-def tracked(cell: Cell, data: Drawn, seed: int) -> dict[tuple[int, str], list[float]]:
+def tracked(cell: Cell, data: Drawn, seed: int) -> Zetas:
     """Zeta of our method, for every k."""
     out = {}
     for k in cell.ks:
@@ -118,7 +106,7 @@ def first_edition() -> dict[tuple[str, int], float]:
 class Line:
     """A line of the table, and what the summary needs of it."""
 
-    text: str
+    cells: list[str]
     log_ratio: float
     upper: float
     over_first: float | None
@@ -132,7 +120,7 @@ def compared(cell: Cell, k: int, results: dict[str, list[list[float]]]) -> Line:
     mean, first = statistics.mean(logs), first_edition().get((cell.name, k))
     upper = mean + half_width(logs)
     over = None if first is None else statistics.mean(ours) / first
-    columns = [
+    cells = [
         cell.name,
         f"{k}",
         f"{statistics.mean(ours):.3g} +- {half_width(ours):.1g}",
@@ -142,7 +130,7 @@ def compared(cell: Cell, k: int, results: dict[str, list[list[float]]]) -> Line:
         "" if first is None else f"{first:.3g}",
         "" if over is None else f"{over:.2f}",
     ]
-    return Line(f"| {' | '.join(columns)} |", mean, upper, over)
+    return Line(cells, mean, upper, over)
 
 
 def half_width(values: list[float]) -> float:
@@ -152,37 +140,37 @@ def half_width(values: list[float]) -> float:
 
 def main() -> None:
     """Run, print and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--family", choices=FAMILIES, default="arena")
-    parser.add_argument("--cells", default="", help="only cells whose name contains this; nothing is written")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--carry", default="", help="the stamp of earlier code, whose results may be kept")
-    parser.add_argument("--processes", type=int, default=os.cpu_count())
-    options = parser.parse_args()
-    made_by = stamp.line()  # of the code that runs, even if files change meanwhile
-    chosen = [cell for cell in FAMILIES[options.family]() if options.cells in cell.name and available(cell)]
-    jobs = [(options.family, cell.name, seed) for cell in chosen for seed in range(options.seeds)]
+    options = parser(__doc__)
+    options.add_argument("--family", choices=FAMILIES, default="arena")
+    options.add_argument("--cells", default="", help="only cells whose name contains this; nothing is written")
+    options.add_argument("--seeds", type=int, default=10)
+    options.add_argument("--carry", default="", help="the stamp of earlier code, whose results may be kept")
+    options.add_argument("--processes", type=int, default=os.cpu_count())
+    given = options.parse_args()
+    family, seeds, carry = given.family, given.seeds, given.carry
+    stamped = stamp.line()
+    chosen = [cell for cell in FAMILIES[family]() if given.cells in cell.name and available(cell)]
+    jobs = [(family, cell.name, seed) for cell in chosen for seed in range(seeds)]
+    if carry:
+        list(in_parallel(one, [job for job in jobs if job[2] < AGREE], given.processes))
+        count = sum(carried(cell, seeds, carry) for cell in chosen)
+        stamped += f" {count} of {len(chosen)} cells agree with code {carry} in {AGREE} seeds: from there."
     results: dict[tuple[str, int], dict[str, list[list[float]]]] = {}
-    with multiprocessing.Pool(options.processes) as pool:
-        if options.carry:
-            pool.map(one, [job for job in jobs if job[2] < AGREE], chunksize=1)
-            count = sum(carried(cell, options.seeds, options.carry) for cell in chosen)
-            made_by += (
-                f" {count} of {len(chosen)} cells agree with code {options.carry} in {AGREE} seeds: from there."
-            )
-        for name, seed, out in pool.imap(one, jobs):
-            print(f"{name}, seed {seed}", file=sys.stderr)
-            for (k, method), zetas in out.items():
-                results.setdefault((name, k), {}).setdefault(method, []).append(zetas)
-    text = "\n".join([*_head(options.family, options.seeds, made_by), *_tables(options.family, chosen, results)])
-    print(text)
-    if not options.cells:
-        (pathlib.Path(__file__).parent / "results" / f"{options.family}.md").write_text(text)
+    for (_, name, _), found in zip(jobs, in_parallel(one, jobs, given.processes), strict=True):
+        for (k, method), zetas in found.items():
+            results.setdefault((name, k), {}).setdefault(method, []).append(zetas)
+    write(
+        family,
+        title=f"{family.capitalize().replace('-', ' ')}: tracked PCA against DP-Gauss-1 with its clip for free",
+        about=_about(family, seeds),
+        stamp=stamped,
+        command=f"python benchmarks/arena.py{'' if family == 'arena' else f' --family {family}'} --seeds {seeds}",
+        body=_tables(family, chosen, results),
+        keep=not given.cells,
+    )
 
 
-def _tables(
-    family: str, chosen: list[Cell], results: dict[tuple[str, int], dict[str, list[list[float]]]]
-) -> list[str]:
+def _tables(family: str, chosen: list[Cell], results: dict[tuple[str, int], dict[str, list[list[float]]]]) -> str:
     """A table and its summary; of real data two, since some are never tuned on."""
     parts = {"": chosen}
     if family == "real":
@@ -190,36 +178,31 @@ def _tables(
             "## May be tuned on": [cell for cell in chosen if cell.source in TUNED],
             "## Never tuned on": [cell for cell in chosen if cell.source not in TUNED],
         }
-    text, head = [], [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
+    text = []
     for title, cells in parts.items():
         found = [compared(cell, k, results[cell.name, k]) for cell in cells for k in cell.ks]
         if found:
-            table = [*head, *(line.text for line in found)]
-            text += [*([title, ""] if title else []), *table, "", *_summary(found), ""]
-    return text
+            text += [title] if title else []
+            text += [table(COLUMNS, [line.cells for line in found]), _summary(found)]
+    return "\n\n".join(text)
 
 
-def _head(family: str, seeds: int, made_by: str) -> list[str]:
-    command = "python benchmarks/arena.py" + ("" if family == "arena" else f" --family {family}")
-    title = family.capitalize().replace("-", " ")
-    real = [
-        "The rows' own covariance is the true one, so 'no noise' is clip bias alone.",
-        "The mean is free. Tables whose columns have different units are standardised for free.",
-        "Where n is all rows, seeds differ in noise alone. `python benchmarks/real_data.py` lists the data.",
-    ]
-    return [
-        f"# {title}: tracked PCA against DP-Gauss-1 with its clip for free",
-        "",
+def _about(family: str, seeds: int) -> str:
+    lines = [
         f"zeta, smaller is better; mean of {seeds} seeds, 95 % half width.",
         "epsilon = 1; delta = .01 for spiked, 1e-6 else. 'Over ours' is zeta over that of 'our noise*'.",
-        made_by,
-        f"Made by `{command} --seeds {seeds}`, which says what each is given.",
-        *(real if family == "real" else []),
-        "",
+        "`benchmarks/arena.py` says what each is given.",
     ]
+    if family == "real":
+        lines += [
+            "The rows' own covariance is the true one, so 'no noise' is clip bias alone.",
+            "The mean is free. Tables whose columns have different units are standardised for free.",
+            "Where n is all rows, seeds differ in noise alone. `python benchmarks/real_data.py` lists the data.",
+        ]
+    return "\n".join(lines)
 
 
-def _summary(lines: list[Line]) -> list[str]:
+def _summary(lines: list[Line]) -> str:
     uppers = [line.upper for line in lines]
     above = [sum(upper > limit for upper in uppers) for limit in (0.0, 0.05)]
     counts = f"above 0 in {above[0]} of {len(uppers)}, above .05 in {above[1]}"
@@ -230,7 +213,7 @@ def _summary(lines: list[Line]) -> list[str]:
         mean = math.exp(statistics.mean(map(math.log, over)))
         most = f"at most {max(over):.2f}, above 1.05 in {sum(ratio > 1.05 for ratio in over)}"
         text.append(f"Over the first edition: geometric mean {mean:.3f}, {most}.")
-    return text
+    return "\n".join(text)
 
 
 if __name__ == "__main__":

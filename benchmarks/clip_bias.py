@@ -13,13 +13,13 @@ is spread evenly over all entries, for comparison.
 from __future__ import annotations
 
 import math
-import pathlib
 import statistics
 
 import numpy as np
 import real_data
 import stamp
 from cells import FAMILIES, REPORTED, FloatArray
+from harness import parser, table, write
 
 from eigenveil.subspace.tracked import Tuning
 from eigenveil.subspace.tracked.loss import cost_of_errors, cost_of_excess
@@ -82,7 +82,9 @@ def turned(X: FloatArray, k: int) -> tuple[list[float], list[float]]:
 
 def main() -> None:
     """Measure, print and write the table."""
-    lines: list[str] = []
+    parser(__doc__).parse_args()
+    stamped = stamp.line()
+    lines: list[list[str]] = []
     real: tuple[list[list[float]], list[list[float]]] = ([], [])
     data = [(name, real_rows) for name in real_data.SOURCES if name not in REPORTED]
     for name, rows in [*data, *((name, made_rows) for name in MADE)]:
@@ -91,7 +93,7 @@ def main() -> None:
             if 2 * k > X.shape[1]:
                 continue
             found = turned(X, k)
-            lines.append(f"| {name} | {k} | {' | '.join(f'{phi:.3f}' for phi in found[0])} |")
+            lines.append([name, f"{k}", *(f"{phi:.3f}" for phi in found[0])])
             if rows is real_rows:
                 for kept, phis in zip(real, found, strict=True):
                     kept.append([math.log(phi) for phi in phis])
@@ -99,22 +101,17 @@ def main() -> None:
         columns = list(zip(*logs, strict=True))
         medians = [f"{math.exp(statistics.median(column)):.3f}" for column in columns]
         spreads = [f"{statistics.stdev(column):.2f}" for column in columns]
-        lines.append(f"| {label}: median | | {' | '.join(medians)} |")
-        lines.append(f"| {label}: deviation of the logarithm | | {' | '.join(spreads)} |")
-    text = [
-        "# Clip bias: the share of the clipped excess that turns directions",
-        "",
-        "phi of the last question at five clips (quantiles of the units' norms), without noise.",
-        stamp.line(),
-        "Made by `python benchmarks/clip_bias.py`, which says what phi is.",
-        "",
-        f"| data | k | {' | '.join(str(quantile) for quantile in QUANTILES)} |",
-        "|---" * (2 + len(QUANTILES)) + "|",
-        *lines,
-        "",
-    ]
-    print("\n".join(text))
-    (pathlib.Path(__file__).parent / "results" / "clip-bias.md").write_text("\n".join(text))
+        lines.append([f"{label}: median", "", *medians])
+        lines.append([f"{label}: deviation of the logarithm", "", *spreads])
+    write(
+        "clip-bias",
+        title="Clip bias: the share of the clipped excess that turns directions",
+        about="phi of the last question at five clips (quantiles of the units' norms), without noise.\n"
+        "`benchmarks/clip_bias.py` says what phi is.",
+        stamp=stamped,
+        command="python benchmarks/clip_bias.py",
+        body=table(["data", "k", *map(str, QUANTILES)], lines),
+    )
 
 
 if __name__ == "__main__":

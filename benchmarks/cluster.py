@@ -12,8 +12,6 @@ one), how long the pass takes over a plain sum of all numbers by the same worker
 
 from __future__ import annotations
 
-import argparse
-import pathlib
 import pickle
 import time
 import warnings
@@ -25,6 +23,7 @@ import dask.array as da
 import numpy as np
 import stamp
 from distributed import Client, LocalCluster
+from harness import parser, seconds, table, write
 
 from eigenveil import DPPCA
 from eigenveil.engines import DaskEngine
@@ -40,12 +39,7 @@ def rows(n: int) -> da.Array:
 
 def shortest(fit: Callable[[], object], repeats: int = REPEATS) -> float:
     """The shortest of some times."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        fit()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    return min(seconds(fit) for _ in range(repeats))
 
 
 def by_threads(n: int) -> float:
@@ -98,10 +92,8 @@ def on_cluster(n: int, workers: int, threads: int) -> tuple[float, list[tuple[st
         plain = shortest(lambda: client.gather(client.compute(X.sum())), 5)
         best, passes = float("inf"), []
         for _ in range(REPEATS):
-            engine = Timed(client)
-            start = time.perf_counter()
-            DPPCA(5, engine=engine, random_state=0).fit(X)
-            taken = time.perf_counter() - start
+            pca = DPPCA(5, engine=(engine := Timed(client)), random_state=0)
+            taken = seconds(lambda pca=pca: pca.fit(X))
             if taken < best:
                 best, passes = taken, [(name, spent / plain, *sizes) for name, spent, *sizes in engine.seen]
         return best, passes
@@ -109,34 +101,32 @@ def on_cluster(n: int, workers: int, threads: int) -> tuple[float, list[tuple[st
 
 def main() -> None:
     """Run, print and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=1_000_000, help="nothing is written unless 1,000,000")
-    n = parser.parse_args().rows
+    options = parser(__doc__)
+    options.add_argument("--rows", type=int, default=1_000_000, help="nothing is written unless 1,000,000")
+    n = options.parse_args().rows
+    stamped = stamp.line("estimators")
     warnings.simplefilter("ignore")
     local = by_threads(n)
     (one_of_two, _), (one, alone), (two, both) = on_cluster(n, 1, 2), on_cluster(n, 1, 1), on_cluster(n, 2, 1)
-    lines = [
-        "# A Dask cluster on one machine",
-        "",
-        f"`DPPCA(5).fit` of {n:,} x {COLUMNS}, everything paid, in one run.",
-        stamp.line(),
-        "Made by `python benchmarks/cluster.py`, which says how.",
-        "",
-        "| | |",
-        "|---|---|",
-        f"| one worker of two threads over the local engine | {one_of_two / local:.2f} |",
-        f"| one worker of one thread over two such workers | {one / two:.2f} |",
-        "",
-        "| pass | multiplications per number | over a plain sum, one worker | two workers | kB out | kB back |",
-        "|---|---|---|---|---|---|",
+    fits = [
+        ("one worker of two threads over the local engine", f"{one_of_two / local:.2f}"),
+        ("one worker of one thread over two such workers", f"{one / two:.2f}"),
     ]
-    for (name, first, sent, back), (_, second, *_) in zip(alone, both, strict=True):
-        cells = [name, on_paper(name), f"{first:.1f}", f"{second:.1f}", f"{sent / 1000:.0f}", f"{back / 1000:.0f}"]
-        lines.append(f"| {' | '.join(cells)} |")
-    lines.append("")
-    print("\n".join(lines))
-    if n == 1_000_000:
-        (pathlib.Path(__file__).parent / "results" / "cluster.md").write_text("\n".join(lines))
+    passes = [
+        (name, on_paper(name), f"{first:.1f}", f"{second:.1f}", f"{sent / 1000:.0f}", f"{back / 1000:.0f}")
+        for (name, first, sent, back), (_, second, *_) in zip(alone, both, strict=True)
+    ]
+    per_number, over = "multiplications per number", "over a plain sum, one worker"
+    write(
+        "cluster",
+        title="A Dask cluster on one machine",
+        about=f"`DPPCA(5).fit` of {n:,} x {COLUMNS}, everything paid, in one run.",
+        stamp=stamped,
+        command="python benchmarks/cluster.py",
+        body=f"{table(('', ''), fits)}\n\n"
+        + table(("pass", per_number, over, "two workers", "kB out", "kB back"), passes),
+        keep=n == 1_000_000,
+    )
 
 
 if __name__ == "__main__":

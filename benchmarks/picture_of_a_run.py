@@ -19,6 +19,7 @@ mpl.use("svg")
 import matplotlib.pyplot as plt
 import numpy as np
 from cells import arena, real_rows
+from harness import parser
 
 from eigenveil import metrics
 from eigenveil.engines import LocalEngine
@@ -51,6 +52,7 @@ class Watched(algorithm.Search):
 
 def main() -> None:
     """Run, draw and write."""
+    parser(__doc__).parse_args()
     cells = {cell.name: cell for cell in [*arena(), *real_rows()]}
     figure, axes = plt.subplots(1, len(RUNS), figsize=(11, 3.4))
     for axis, (name, k) in zip(axes, RUNS, strict=True):

@@ -13,12 +13,8 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import argparse
 import math
-import multiprocessing
-import pathlib
 import re
-import sys
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +22,7 @@ from typing import Any
 import numpy as np
 import stamp
 from cells import Cell, arena, available, decay, digits, factors, flat, growing, mnist, root
+from harness import in_parallel, parser, table, write
 
 from eigenveil import metrics, plan
 from eigenveil.engines import LocalEngine
@@ -83,7 +80,7 @@ def measured(cell: Cell, k: int, epsilon: float) -> list[float]:
     return zetas
 
 
-def line(job: tuple[str, int, float]) -> tuple[str, bool | None]:
+def line(job: tuple[str, int, float]) -> tuple[list[str], bool | None]:
     """A line of the table, and whether the prediction holds (None where it is not trusted)."""
     name, k, epsilon = job
     cell = next(cell for cell in [*arena(), *growing()] if cell.name == name)
@@ -108,19 +105,18 @@ def line(job: tuple[str, int, float]) -> tuple[str, bool | None]:
         f"{low:.2g} to {high:.2g}{'' if inside else ' MISSED'}",
         "yes" if trusted else "no",
     ]
-    return f"| {' | '.join(cells)} |", (1 / 1.5 <= ratio <= 1.5) if trusted else None
+    return cells, (1 / 1.5 <= ratio <= 1.5) if trusted else None
 
 
 def main() -> None:
     """Run, print and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cells", default="", help="only cells whose name contains this; nothing is written")
-    parser.add_argument("--skip", nargs="*", default=[], help="cells whose name contains one of these")
-    options = parser.parse_args()
-    cells = [cell for cell in [*arena(), *growing()] if options.cells in cell.name and "500,000" not in cell.name]
-    skipped = [
-        cell.name for cell in cells if any(word in cell.name for word in options.skip) or not available(cell)
-    ]
+    options = parser(__doc__)
+    options.add_argument("--cells", default="", help="only cells whose name contains this; nothing is written")
+    options.add_argument("--skip", nargs="*", default=[], help="cells whose name contains one of these")
+    given = options.parse_args()
+    stamped = stamp.line("planner")
+    cells = [cell for cell in [*arena(), *growing()] if given.cells in cell.name and "500,000" not in cell.name]
+    skipped = [cell.name for cell in cells if any(word in cell.name for word in given.skip) or not available(cell)]
     jobs = [
         (cell.name, k, epsilon)
         for cell in cells
@@ -128,36 +124,25 @@ def main() -> None:
         for k in cell.ks
         for epsilon in EPSILONS.get(cell.name, (1.0,))
     ]
-    lines, holds = [], []
-    with multiprocessing.Pool(os.cpu_count()) as pool:
-        for text, good in pool.imap(line, jobs):
-            print(text, file=sys.stderr, flush=True)
-            lines.append(text)
-            holds += [] if good is None else [good]
-    text = "\n".join([*_head(), *lines, "", *_summary(holds, skipped), ""])
-    print(text)
-    if not options.cells:
-        (pathlib.Path(__file__).parent / "results" / "planner.md").write_text(text)
-
-
-def _head() -> list[str]:
-    columns = ["cell", "k", "epsilon", "predicted", "measured", "ratio", "interval", "trusted"]
-    return [
-        "# Planner: predicted against measured zeta",
-        "",
-        f"Measured: mean of {SEEDS} seeded fits of tracked_pca against the true covariance. Made by",
-        "`python benchmarks/planner.py`, which says what the planner is given.",
-        stamp.line(),
+    found = list(in_parallel(line, jobs))
+    columns = ("cell", "k", "epsilon", "predicted", "measured", "ratio", "interval", "trusted")
+    write(
+        "planner",
+        title="Planner: predicted against measured zeta",
+        about=f"Measured: mean of {SEEDS} seeded fits of tracked_pca against the true covariance.\n"
+        "`benchmarks/planner.py` says what the planner is given.\n"
         "Trusted to a factor of 1.5: where predicted zeta is between 1e-4 and .7.",
-        "",
-        f"| {' | '.join(columns)} |",
-        "|---" * len(columns) + "|",
-    ]
+        stamp=stamped,
+        command="python benchmarks/planner.py",
+        body=f"{table(columns, [cells for cells, _ in found])}\n\n"
+        + _summary([good for _, good in found if good is not None], skipped),
+        keep=not given.cells,
+    )
 
 
-def _summary(holds: list[bool], skipped: list[str]) -> list[str]:
+def _summary(holds: list[bool], skipped: list[str]) -> str:
     lines = [f"Within a factor of 1.5 in {sum(holds)} of {len(holds)} trusted predictions."]
-    return lines + ([f"Left out: {', '.join(skipped)}."] if skipped else [])
+    return "\n".join(lines + ([f"Left out: {', '.join(skipped)}."] if skipped else []))
 
 
 if __name__ == "__main__":

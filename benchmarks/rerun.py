@@ -9,12 +9,13 @@ independent errors are, the root of the sum of their squares: of points that hav
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import pathlib
-import sys
 import tempfile
+
+import stamp
+from harness import parser, say, table, write
 
 from eigenveil.experiments import FIGURES, METHODS, Run, reproduce
 from eigenveil.experiments.table import Row, read_table
@@ -30,21 +31,22 @@ def agree(kept: Row, again: Row) -> bool:
 
 def main() -> None:
     """Run, compare, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("figure", nargs="?", default=DEFAULT, choices=FIGURES)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    figure = FIGURES[options.figure]
+    options = parser(__doc__)
+    options.add_argument("figure", nargs="?", default=DEFAULT, choices=FIGURES)
+    options.add_argument("--seed", type=int, default=1)
+    given = options.parse_args()
+    stamped = stamp.line("experiments")
+    figure = FIGURES[given.figure]
     kept = read_table(figure, ROOT / "docs" / "figures" / f"{figure.name}.csv")
     with tempfile.TemporaryDirectory() as name:
         out = pathlib.Path(name)
         reproduce(
             [figure],
-            Run(seed=options.seed),
+            Run(seed=given.seed),
             out=out,
             cache=ROOT / ".reproduce_cache",
             workers=os.cpu_count() or 1,
-            heard=lambda done, all_, _: print(f"{done} of {all_}", file=sys.stderr, end="\r"),
+            heard=lambda done, all_, _: say(f"{done} of {all_}"),
         )
         again = read_table(figure, out / f"{figure.name}.csv")
     lines, good = [], []
@@ -54,26 +56,18 @@ def main() -> None:
             continue
         good.append(agree(row, other))
         ends = [f"{one.mean:.3g} ({one.low:.3g} to {one.high:.3g})" for one in (row, other)]
-        cells = [METHODS[row.method].label, f"{row.x:g}", *ends, "yes" if good[-1] else "no"]
-        lines.append(f"| {' | '.join(cells)} |")
-    text = "\n".join(
-        [
-            f"# {figure.title}: run again",
-            "",
-            f"Made by `python benchmarks/rerun.py {figure.name} --seed {options.seed}`; it says when they agree.",
-            f"zeta, mean (95 % interval); kept: `{kept.command}`.",
-            "",
-            f"| curve | {figure.label} | kept | again | agree |",
-            "|---|---|---|---|---|",
-            *lines,
-            "",
-            f"{sum(good)} of {len(good)} points agree ({0.95 * len(good):.0f} are to be expected).",
-            "",
-        ]
+        lines.append([METHODS[row.method].label, f"{row.x:g}", *ends, "yes" if good[-1] else "no"])
+    write(
+        "rerun",
+        title=f"{figure.title}: run again",
+        about=f"zeta, mean (95 % interval); kept: `{kept.command}`.\n"
+        "`benchmarks/rerun.py` says when two points agree.",
+        stamp=stamped,
+        command=f"python benchmarks/rerun.py {figure.name} --seed {given.seed}",
+        body=table(("curve", figure.label, "kept", "again", "agree"), lines)
+        + f"\n\n{sum(good)} of {len(good)} points agree ({0.95 * len(good):.0f} are to be expected).",
+        keep=(given.figure, given.seed) == (DEFAULT, 1),
     )
-    print(text)
-    if (options.figure, options.seed) == (DEFAULT, 1):
-        (ROOT / "benchmarks" / "results" / "rerun.md").write_text(text)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,20 @@
 """One fit by one method, in a process of its own; run by rivals.py, also by the interpreters of other libraries.
 
-    python rival_fit.py METHOD DATA.npz K DELTA OUT.npy
+    python rival_fit.py --one '{"method": "eigenveil", "data": "a.npz", "k": 2, "delta": 1e-6, "out": "b.npy"}'
 
-Prints a line of JSON: seconds of the fit alone, and the peak memory of the process in MB.
+Prints a line of JSON: seconds of the fit alone, and the peak memory of the process in MB. Only numpy and the
+library that is measured need to be there.
 """
 
 from __future__ import annotations
 
-import json
-import pathlib
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from harness import answered, peak, seconds
 
 EPSILON = 1.0
 
@@ -100,23 +99,15 @@ def units(arrays: dict[str, Any]) -> Any:
     return samples.spiked(arrays["V"], arrays["values"], arrays["Z"])
 
 
-def main() -> None:
-    """Fit, and tell what it took."""
-    method, data, k, delta, out = sys.argv[1:]
+def measured(case: dict[str, Any]) -> dict[str, float]:
+    """Fit, keep the components in a file, and tell what it took."""
     warnings.simplefilter("ignore")
-    fit = METHODS[method](units(dict(np.load(data))), int(k), float(delta))
-    start = time.perf_counter()
-    components = fit()
-    seconds = time.perf_counter() - start
-    np.save(out, np.asarray(components)[: int(k)])
-    print(json.dumps({"seconds": seconds, "peak": peak()}))
+    k, found = case["k"], []
+    fit = METHODS[case["method"]](units(dict(np.load(case["data"]))), k, case["delta"])
+    taken = seconds(lambda: found.append(fit()))
+    np.save(case["out"], np.asarray(found[0])[:k])
+    return {"seconds": taken, "peak": peak()}
 
 
-def peak() -> float:
-    """Most memory that this process has held, in MB; `ru_maxrss` would count what its parent held at the fork."""
-    status = pathlib.Path("/proc/self/status").read_text()
-    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) / 1024
-
-
-if __name__ == "__main__":
-    main()
+if __name__ == "__main__" and not answered(measured):
+    sys.exit(__doc__)

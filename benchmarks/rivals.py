@@ -15,8 +15,6 @@ it imports.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import pathlib
 import re
@@ -28,7 +26,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import stamp
 from cells import Cell, Drawn, arena, available, decay, gaussian
+from harness import alone, parser, say, table, write
 from rival_fit import METHODS
 
 from eigenveil import metrics
@@ -71,18 +71,15 @@ def fitted(method: str, folder: pathlib.Path, arrays: set[str], *, k: int, delta
             return Found(why="not installed")
     data = folder / ("X.npz" if method == PLAIN else "data.npz")
     out = folder / f"{list(METHODS).index(method)}.npy"
-    command = [python, HERE / "rival_fit.py", method, data, k, delta, out]
+    case = {"method": method, "data": str(data), "k": k, "delta": delta, "out": str(out)}
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     try:
-        done = subprocess.run(  # noqa: S603
-            [*map(str, command)], capture_output=True, text=True, timeout=limit, env=environment, check=False
-        )
+        told = alone(HERE / "rival_fit.py", case, python=python, timeout=limit, env=environment)
     except subprocess.TimeoutExpired:
         return Found(why=f"did not finish in {limit:.0f} s")
-    if done.returncode:
-        named = re.findall(r"^\w*(?:Error|Exception)\b", done.stderr, flags=re.MULTILINE)
-        return Found(why=named[-1] if named else f"exit {done.returncode}")
-    told = json.loads(done.stdout.splitlines()[-1])
+    except subprocess.CalledProcessError as error:
+        named = re.findall(r"^\w*(?:Error|Exception)\b", error.stderr, flags=re.MULTILINE)
+        return Found(why=named[-1] if named else f"exit {error.returncode}")
     return Found(seconds=told["seconds"], peak=told["peak"], components=np.load(out))
 
 
@@ -119,7 +116,7 @@ def over_seeds(cell: Cell, seeds: int, limit: float) -> dict[int, dict[str, Foun
             going = [method for method, ones in so_far.items() if not any(one.why for one in ones)]
             for method, one in on_data(drawn, k, cell.delta, limit, methods=going).items():
                 so_far[method].append(one)
-                print(f"{cell.name}, k={k}, {method}: {one}", file=sys.stderr, flush=True)
+                say(f"{cell.name}, k={k}, {method}: {one}")
     return {k: {method: _mean(ones) for method, ones in of_k.items()} for k, of_k in found.items()}
 
 
@@ -130,7 +127,7 @@ def _mean(found: list[Found]) -> Found:
     return Found(*(statistics.mean(values) for values in numbers))
 
 
-def tables(results: dict[str, dict[str, Found]]) -> list[str]:
+def tables(results: dict[str, dict[str, Found]]) -> str:
     """Energy and zeta, then time, then memory: a row per cell, a column per method."""
     lines = []
     for title, tell in (
@@ -144,42 +141,39 @@ def tables(results: dict[str, dict[str, Found]]) -> list[str]:
         ),
         ("Peak memory, MB", lambda one, _: f"{one.peak:.0f}"),
     ):
-        lines += [f"## {title}", "", f"| cell | {' | '.join(METHODS)} |", "|---" * (len(METHODS) + 1) + "|"]
-        for cell, found in results.items():
-            row = [one.why or tell(one, found[PLAIN]) for one in found.values()]
-            lines.append(f"| {cell} | {' | '.join(row)} |")
-        lines.append("")
-    return lines
+        rows = [
+            [cell, *(one.why or tell(one, found[PLAIN]) for one in found.values())]
+            for cell, found in results.items()
+        ]
+        lines += [f"## {title}", table(["cell", *METHODS], rows)]
+    return "\n\n".join(lines)
 
 
 def main() -> None:
     """Run, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cells", default="", help="only cells whose name contains this; nothing is written")
-    parser.add_argument("--seeds", type=int, default=3, help="data sets a cell")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds that a fit may take")
-    options = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--cells", default="", help="only cells whose name contains this; nothing is written")
+    options.add_argument("--seeds", type=int, default=3, help="data sets a cell")
+    options.add_argument("--limit", type=float, default=60.0, help="seconds that a fit may take")
+    given = options.parse_args()
+    stamped = stamp.line()
     results: dict[str, dict[str, Found]] = {}
-    text = ""
-    for cell in cells():
-        if options.cells not in cell.name or not available(cell):
-            continue
-        for k, found in over_seeds(cell, options.seeds, options.limit).items():
+    chosen = [cell for cell in cells() if given.cells in cell.name and available(cell)]
+    for cell in chosen:
+        for k, found in over_seeds(cell, given.seeds, given.limit).items():
             results[f"{cell.name}, k={k}"] = found
-        text = "\n".join([*_head(options.seeds, options.limit), *tables(results)])
-        if not options.cells:
-            (HERE / "results" / "rivals.md").write_text(text)
-    print(text)
-
-
-def _head(seeds: int, limit: float) -> list[str]:
-    return [
-        "# Rivals: epsilon = 1",
-        "",
-        f"Made by `make rivals` (means over {seeds} data sets a cell, {limit:.0f} s a fit at most).",
-        "`benchmarks/rivals.py` says what each is given, and what `signs` is. delta is .01 for spiked, 1e-6 else.",
-        "",
-    ]
+        write(
+            "rivals",
+            title="Rivals: epsilon = 1",
+            about=f"Means over {given.seeds} data sets a cell, {given.limit:.0f} s a fit at most.\n"
+            "delta is .01 for spiked, 1e-6 else.\n"
+            "`benchmarks/rivals.py` says what each is given, and what `signs` is.",
+            stamp=stamped,
+            command="make rivals",
+            body=tables(results),
+            keep=not given.cells,
+            show=cell is chosen[-1],
+        )
 
 
 if __name__ == "__main__":

@@ -5,13 +5,13 @@ python benchmarks/sampler.py        # writes benchmarks/results/sampler.md
 
 from __future__ import annotations
 
-import pathlib
 import statistics
-import time
 from collections.abc import Callable
 
 import numpy as np
 import opendp.prelude as dp
+import stamp
+from harness import parser, seconds, table, write
 
 from eigenveil.mechanisms import system_bytes
 from eigenveil.mechanisms.exact_noise import gaussian_integers, laplace_integers
@@ -20,15 +20,10 @@ SIZE, ROUNDS, OPENDP_SIZE = 1_000_000, 9, 10_000
 SCALE = (1 << 24) + 12_345
 
 
-def seconds(call: Callable[[], object]) -> float:
-    """Wall time of one call."""
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
 def main() -> None:
     """Measure in turn, print the table and write it."""
+    parser(__doc__).parse_args()
+    stamped = stamp.line()
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False))
     opendp = dp.m.make_gaussian(space, dp.l2_distance(T=float), scale=1.0)
@@ -46,21 +41,19 @@ def main() -> None:
             ratio = seconds(call) / size / reference
             if round_:  # the first round warms up
                 ratios[name].append(ratio)
-    lines = [
-        "# Exact noise against `numpy.random.Generator.standard_normal`",
-        "",
-        f"Time per draw over numpy's, {SIZE:,} draws ({OPENDP_SIZE:,} for OpenDP), {ROUNDS} rounds in turn.",
-        f"numpy {np.__version__}. Goal: at most 40. Made by `python benchmarks/sampler.py`.",
-        "",
-        "| sampler | median ratio | smallest | largest |",
-        "|---|---|---|---|",
-        *(f"| {name} | {statistics.median(r):.1f} | {min(r):.1f} | {max(r):.1f} |" for name, r in ratios.items()),
-        "",
+    rows = [
+        (name, f"{statistics.median(found):.1f}", f"{min(found):.1f}", f"{max(found):.1f}")
+        for name, found in ratios.items()
     ]
-    out = pathlib.Path(__file__).parent / "results" / "sampler.md"
-    out.parent.mkdir(exist_ok=True)
-    out.write_text("\n".join(lines))
-    print("\n".join(lines))
+    write(
+        "sampler",
+        title="Exact noise against `numpy.random.Generator.standard_normal`",
+        about=f"Time per draw over numpy's, {SIZE:,} draws ({OPENDP_SIZE:,} for OpenDP).\n"
+        f"{ROUNDS} rounds in turn, numpy {np.__version__}. Goal: at most 40.",
+        stamp=stamped,
+        command="python benchmarks/sampler.py",
+        body=table(("sampler", "median ratio", "smallest", "largest"), rows),
+    )
 
 
 if __name__ == "__main__":

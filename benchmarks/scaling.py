@@ -12,22 +12,15 @@ eigenvalues are 10 * .7^j + .1. `docs/cost.md` says what to expect.
 
 from __future__ import annotations
 
-import argparse
-import json
-import pathlib
-import resource
-import subprocess
-import sys
-import time
 import warnings
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import stamp
+from harness import MB, alone, answered, parser, peak, resident, say, seconds, table, write
 
 from eigenveil import DPPCA
-
-MB = 2**20
 
 
 @dataclass(frozen=True)
@@ -61,81 +54,61 @@ def data(size: Size) -> np.typing.NDArray[np.float64]:
     return X
 
 
-def resident() -> float:
-    """Megabytes that this process has in memory now."""
-    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / MB
-
-
-def measured(size: Size) -> dict[str, float]:
+def measured(case: dict[str, Any]) -> dict[str, float]:
     """The shortest time of a fit, its passes, and the most memory beyond the data."""
+    size = Size(**case)
     warnings.simplefilter("ignore")
     pca = DPPCA(n_components=size.k, epsilon=1.0, delta=1e-6)
     X, ids = data(size), None if size.m == 1 else np.arange(size.n) // size.m
     pca.fit(X[:1000])  # what is loaded at the first fit is none of its cost
-    before, times = resident(), []
-    for _ in range(3):
-        start = time.perf_counter()
-        pca.fit(X, units=ids)
-        times.append(time.perf_counter() - start)
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    before = resident()
+    shortest = min(seconds(lambda: pca.fit(X, units=ids)) for _ in range(3))
     passes = pca.release_.diagnostics["passes"]
-    return {"time": min(times), "passes": passes, "memory": max(most - before, 0.0), "data": X.nbytes / MB}
+    return {"time": shortest, "passes": passes, "memory": max(peak() - before, 0.0), "data": X.nbytes / MB}
 
 
-def in_a_process(size: Size) -> dict[str, float]:
-    """The same in a process of its own."""
-    command = [sys.executable, __file__, "--one", json.dumps(asdict(size))]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+def series(name: str, grows: str, sizes: list[Size]) -> list[list[str]]:
+    """The rows of one series, each size in a process of its own; the last one has the exponent."""
+    found = []
+    for size in sizes:
+        found.append(alone(__file__, asdict(size)))
+        say(f"{name}: {size}")
+    rows = [
+        [
+            name,
+            f"{size.n:,} x {size.d:,}, k = {size.k}" + (f", {size.m} rows each" if size.m > 1 else ""),
+            f"{one['time'] / found[0]['time']:.2g}",
+            f"{one['passes']:.0f}",
+            f"{one['memory']:.0f}",
+            f"{one['data']:.0f}",
+        ]
+        for size, one in zip(sizes, found, strict=True)
+    ]
+    if len(sizes) > 1:
+        sides = [getattr(size, grows) for size in sizes]
+        exponent = np.polyfit(np.log(sides), np.log([one["time"] / one["passes"] for one in found]), 1)[0]
+        rows.append([name, f"time per pass grows as {grows}^{exponent:.2f}", *[""] * 4])
+    return rows
 
 
 def main() -> None:
     """Run, print and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="series whose name contains this; nothing is written")
-    parser.add_argument("--one", default="", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.one:
-        print(json.dumps(measured(Size(**json.loads(options.one)))))
+    if answered(measured):
         return
-    lines = []
-    for name, (grows, sizes) in SERIES.items():
-        if options.only not in name:
-            continue
-        found = [in_a_process(size) for size in sizes]
-        first = found[0]
-        for size, one in zip(sizes, found, strict=True):
-            cells = [
-                name,
-                f"{size.n:,} x {size.d:,}, k = {size.k}" + (f", {size.m} rows each" if size.m > 1 else ""),
-                f"{one['time'] / first['time']:.2g}",
-                f"{one['passes']:.0f}",
-                f"{one['memory']:.0f}",
-                f"{one['data']:.0f}",
-            ]
-            lines.append(f"| {' | '.join(cells)} |")
-            print(lines[-1], flush=True)
-        if len(sizes) > 1:
-            sides = [getattr(size, grows) for size in sizes]
-            exponent = np.polyfit(np.log(sides), np.log([one["time"] / one["passes"] for one in found]), 1)[0]
-            lines.append(f"| {name} | time per pass grows as {grows}^{exponent:.2f} | | | | |")
-            print(lines[-1], flush=True)
-    text = [
-        "# Scaling: what a private fit costs as data grow",
-        "",
-        "Time over that of the first line of its series; memory in megabytes beyond the data.",
-        stamp.line(),
-        "Made by `python benchmarks/scaling.py`, which says how.",
-        "",
-        "| series | rows | time | passes | memory | data |",
-        "|---|---|---|---|---|---|",
-        *lines,
-        "",
-    ]
-    if not options.only:
-        (pathlib.Path(__file__).parent / "results" / "scaling.md").write_text("\n".join(text))
+    options = parser(__doc__)
+    options.add_argument("--only", default="", help="series whose name contains this; nothing is written")
+    only = options.parse_args().only
+    stamped = stamp.line("estimators")
+    rows = [row for name, (grows, sizes) in SERIES.items() if only in name for row in series(name, grows, sizes)]
+    write(
+        "scaling",
+        title="Scaling: what a private fit costs as data grow",
+        about="Time over that of the first line of its series; memory in megabytes beyond the data.",
+        stamp=stamped,
+        command="python benchmarks/scaling.py",
+        body=table(("series", "rows", "time", "passes", "memory", "data"), rows),
+        keep=not only,
+    )
 
 
 if __name__ == "__main__":

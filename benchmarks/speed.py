@@ -12,10 +12,8 @@ takes longer. The last line is a fit of a Parquet file over one of the same rows
 
 from __future__ import annotations
 
-import argparse
 import pathlib
 import tempfile
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import stamp
+from harness import parser, say, seconds, table, write
 from pyarrow import parquet
 from sklearn.decomposition import PCA
 
@@ -77,9 +76,7 @@ def measured(cell: Cell) -> dict[str, float]:
     best = dict.fromkeys(methods, np.inf)
     for _ in range(cell.repeats):
         for name, fit in methods.items():
-            start = time.perf_counter()
-            fit()
-            best[name] = min(best[name], time.perf_counter() - start)
+            best[name] = min(best[name], seconds(fit))
     return best
 
 
@@ -92,44 +89,37 @@ def from_parquet(n: int, d: int, k: int) -> float:
         parquet.write_table(pa.table({f"x{j}": X[:, j] for j in range(d)}), file, row_group_size=100_000)
         times: dict[str, float] = {}
         for name, given in [("file", str(file)), ("rows", X)] * 2:
-            start = time.perf_counter()
-            pca.fit(given)
-            times[name] = min(times.get(name, np.inf), time.perf_counter() - start)
+            times[name] = min(times.get(name, np.inf), seconds(lambda given=given: pca.fit(given)))
     return times["file"] / times["rows"]
 
 
 def main() -> None:
     """Run, print and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="cells whose name contains this; nothing is written")
-    options = parser.parse_args()
-    lines = []
+    options = parser(__doc__)
+    options.add_argument("--only", default="", help="cells whose name contains this; nothing is written")
+    only = options.parse_args().only
+    stamped = stamp.line("estimators")
     warnings.simplefilter("ignore")
+    rows = []
     for cell in CELLS:
-        if options.only not in cell.name:
-            continue
-        times = measured(cell)
-        ratios = [times["eigenveil"] / times[name] for name in ("covariance_eigh", "randomized")]
-        lines.append(f"| {cell.name} | {ratios[0]:.2g} | {ratios[1]:.2g} |")
-        print(lines[-1], flush=True)
-    if options.only in "Parquet":
+        if only in cell.name:
+            times = measured(cell)
+            ratios = [times["eigenveil"] / times[name] for name in ("covariance_eigh", "randomized")]
+            rows.append([cell.name, *(f"{ratio:.2g}" for ratio in ratios)])
+            say(rows[-1])
+    body = table(("rows", "over covariance_eigh", "over randomized"), rows)
+    if only in "Parquet":
         ratio = from_parquet(1_000_000, 200, 5)
-        lines += ["", f"Parquet, 1,000,000 x 200, k = 5, over the same rows in memory: {ratio:.2g}."]
-        print(lines[-1], flush=True)
-    text = [
-        "# Speed: a private fit over a plain one",
-        "",
-        "Time of `DPPCA.fit`, everything paid, over that of scikit-learn's PCA on the same rows in the same run.",
-        stamp.line(),
-        "Made by `python benchmarks/speed.py`, which says how.",
-        "",
-        "| rows | over covariance_eigh | over randomized |",
-        "|---|---|---|",
-        *lines,
-        "",
-    ]
-    if not options.only:
-        (pathlib.Path(__file__).parent / "results" / "speed.md").write_text("\n".join(text))
+        body += f"\n\nParquet, 1,000,000 x 200, k = 5, over the same rows in memory: {ratio:.2g}."
+    write(
+        "speed",
+        title="Speed: a private fit over a plain one",
+        about="Time of `DPPCA.fit`, everything paid, over that of scikit-learn's PCA on the same rows in one run.",
+        stamp=stamped,
+        command="python benchmarks/speed.py",
+        body=body,
+        keep=not only,
+    )
 
 
 if __name__ == "__main__":

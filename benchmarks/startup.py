@@ -10,7 +10,6 @@ installed, and BLAS has one thread.
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import pathlib
@@ -18,6 +17,7 @@ import sys
 import tempfile
 
 import stamp
+from harness import parser, table, write
 
 import eigenveil
 
@@ -74,28 +74,21 @@ def measured(repeats: int) -> dict[str, float]:
 
 def main() -> None:
     """Run, print and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=REPEATS, help="with another number nothing is written")
-    options = parser.parse_args()
-    code = [stamp.line(), f"Command line and what `import eigenveil` runs: {stamp.startup()}."]
-    times = measured(options.repeats)
+    options = parser(__doc__)
+    options.add_argument("--repeats", type=int, default=REPEATS, help="with another number nothing is written")
+    repeats = options.parse_args().repeats
+    stamped = stamp.line("start-up")
+    times = measured(repeats)
     base = next(times[name] for name, words in PROCESSES.items() if words == BASE)
-    lines = [f"| {name} | {time / base:.2g} |" for name, time in times.items()]
-    print("\n".join(lines))
-    text = [
-        "# Start-up: processor time over that of `import sklearn.decomposition`",
-        "",
-        f"Processes of their own in the same run, the least of {REPEATS} each.",
-        *code,
-        "Made by `python benchmarks/startup.py`, which says how.",
-        "",
-        "| process | ratio |",
-        "|---|---|",
-        *lines,
-        "",
-    ]
-    if options.repeats == REPEATS:
-        (pathlib.Path(__file__).parent / "results" / "startup.md").write_text("\n".join(text))
+    write(
+        "startup",
+        title="Start-up: processor time over that of `import sklearn.decomposition`",
+        about=f"Processes of their own in the same run, the least of {repeats} each.",
+        stamp=stamped,
+        command="python benchmarks/startup.py",
+        body=table(("process", "ratio"), [(name, f"{time / base:.2g}") for name, time in times.items()]),
+        keep=repeats == REPEATS,
+    )
 
 
 if __name__ == "__main__":

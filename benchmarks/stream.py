@@ -1,6 +1,6 @@
 """A stream whose subspace stands still, turns or jumps: zeta over time, for several ways to forget.
 
-    python benchmarks/stream.py          # writes benchmarks/results/stream.md, in under two minutes
+    python benchmarks/stream.py          # writes benchmarks/results/stream.md
 
 The covariance is turned a little before every batch (all its directions, the fastest by the angle in the table).
 zeta compares the components after a batch with the covariance that the batch came from. Rows are Gaussian, d = 50,
@@ -15,11 +15,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import itertools
 import math
-import multiprocessing
-import pathlib
 
 import numpy as np
 import stamp
+from harness import in_parallel, parser, table, write
 
 from eigenveil import metrics
 from eigenveil.engines import LocalEngine
@@ -78,28 +77,25 @@ def run(job: Job) -> list[float]:
 
 def main() -> None:
     """Run all streams and write the table."""
+    parser(__doc__).parse_args()
+    stamped = stamp.line("streams")
     jobs: list[Job] = list(itertools.product(SPECTRA, TURNS, SETTINGS, range(SEEDS)))
-    with multiprocessing.Pool(2) as pool:
-        answers = dict(zip(jobs, pool.map(run, jobs, chunksize=1), strict=True))
-    lines = [
-        "# Streams: zeta after a batch, smaller is better",
-        "",
-        f"Gaussian rows, d = {D}, k = {K}, batches of {SLOTS}, (1, 1e-6) for the whole stream, {SEEDS} seeds.",
+    answers = dict(zip(jobs, in_parallel(run, jobs, 2), strict=True))
+    rows = []
+    for kind in itertools.product(SPECTRA, TURNS, SETTINGS):
+        zeta = np.mean([answers[*kind, seed] for seed in range(SEEDS)], axis=0)
+        rows.append([*kind, *(f"{zeta[batch - 1]:.4f}" for batch in SHOWN), f"{zeta[-15:].mean():.4f}"])
+    write(
+        "stream",
+        title="Streams: zeta after a batch, smaller is better",
+        about=f"Gaussian rows, d = {D}, k = {K}, batches of {SLOTS}, (1, 1e-6) for all of it, {SEEDS} seeds.\n"
         "All directions turn, the fastest by the angle given. Blind settings do not look for drift in answers.",
-        f"Code: {stamp.streams()}. Made by `python benchmarks/stream.py`.",
-        "",
-        "| spectrum | turn | setting | "
-        + " | ".join(f"batch {batch}" for batch in SHOWN)
-        + " | mean of last 15 |",
-        "|---" * (4 + len(SHOWN)) + "|",
-    ]
-    for spectrum, turn, setting in itertools.product(SPECTRA, TURNS, SETTINGS):
-        zeta = np.mean([answers[spectrum, turn, setting, seed] for seed in range(SEEDS)], axis=0)
-        cells = [f"{zeta[batch - 1]:.4f}" for batch in SHOWN] + [f"{zeta[-15:].mean():.4f}"]
-        lines.append(f"| {spectrum} | {turn} | {setting} | " + " | ".join(cells) + " |")
-    out = pathlib.Path(__file__).parent / "results" / "stream.md"
-    out.write_text("\n".join([*lines, ""]))
-    print("\n".join(lines))
+        stamp=stamped,
+        command="python benchmarks/stream.py",
+        body=table(
+            ["spectrum", "turn", "setting", *(f"batch {batch}" for batch in SHOWN), "mean of last 15"], rows
+        ),
+    )
 
 
 if __name__ == "__main__":

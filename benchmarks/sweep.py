@@ -14,18 +14,15 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import argparse
 import dataclasses
 import math
-import multiprocessing
-import pathlib
-import sys
 import warnings
 from typing import Any
 
 import numpy as np
 import stamp
 from cells import FAMILIES, Cell, available
+from harness import in_parallel, parser, table, write
 
 from eigenveil import metrics
 from eigenveil.engines import LocalEngine
@@ -95,9 +92,14 @@ def cell_named(name: str) -> Cell:
     return next(cell for family in FAMILIES.values() for cell in family() if cell.name == name)
 
 
-def fits(job: tuple[str, int, tuple[str, ...]]) -> dict[str, list[float]]:
-    """Log zeta for every k of a cell, for all changes on the same data."""
-    name, seed, changes = job
+def chosen(only: str) -> list[str]:
+    """Changes whose name contains this."""
+    return [change for change in CHANGES if only in change]
+
+
+def fits(job: tuple[str, int, str]) -> dict[str, list[float]]:
+    """Log zeta for every k of a cell, for all chosen changes on the same data."""
+    name, seed, only = job
     cell = cell_named(name)
     data = cell.draw(1000 + seed)
 
@@ -109,48 +111,41 @@ def fits(job: tuple[str, int, tuple[str, ...]]) -> dict[str, list[float]]:
             found = [tracked_pca(data.units, k, **budget, **options, tuning=changed).components for k in cell.ks]
         return [math.log(metrics.zeta(components, data.covariance)) for components in found]
 
-    return {DEFAULT: logs(), **{change: logs(**CHANGES[change]) for change in changes}}
+    return {DEFAULT: logs(), **{change: logs(**CHANGES[change]) for change in chosen(only)}}
 
 
 def main() -> None:
     """Run, print and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="changes whose name contains this; nothing is written")
-    parser.add_argument("--seeds", type=int, default=3)
-    options = parser.parse_args()
-    changes = tuple(change for change in CHANGES if options.only in change)
-    made_by = stamp.line()
+    options = parser(__doc__)
+    options.add_argument("--only", default="", help="changes whose name contains this; nothing is written")
+    options.add_argument("--seeds", type=int, default=3)
+    given = options.parse_args()
+    stamped = stamp.line()
     cells = [name for name in CELLS if available(cell_named(name))]
-    jobs = [(cell, seed, changes) for cell in cells for seed in range(options.seeds)]
+    jobs = [(cell, seed, given.only) for cell in cells for seed in range(given.seeds)]
     found: dict[tuple[str, str], list[list[float]]] = {}
-    with multiprocessing.Pool(os.cpu_count()) as pool:
-        for (cell, seed, _), logs in zip(jobs, pool.imap(fits, jobs), strict=True):
-            print(f"{cell}, seed {seed}", file=sys.stderr)
-            for change, values in logs.items():
-                found.setdefault((change, cell), []).append(values)
-    lines = []
-    for change in changes:
+    for (cell, *_), logs in zip(jobs, in_parallel(fits, jobs), strict=True):
+        for change, values in logs.items():
+            found.setdefault((change, cell), []).append(values)
+    rows = []
+    for change in chosen(given.only):
         logs = np.array([np.subtract(found[change, cell], found[DEFAULT, cell]).mean(axis=1) for cell in cells])
         ratios = dict(zip(cells, logs.mean(axis=1), strict=True))
         by_seed = logs.mean(axis=0)
-        error = by_seed.std(ddof=1) / math.sqrt(options.seeds)
+        error = by_seed.std(ddof=1) / math.sqrt(given.seeds)
         best, worst = min(ratios, key=ratios.__getitem__), max(ratios, key=ratios.__getitem__)
-        ends = " | ".join(f"{math.exp(ratios[cell]):.2f}, {cell}" for cell in (best, worst))
-        lines.append(f"| {change} | {math.exp(by_seed.mean()):.3f} +- {error:.3f} | {ends} |")
-    head = [
-        "# Parts and constants of tracked PCA, each changed by itself",
-        "",
-        f"zeta over zeta with the defaults: geometric mean over {len(cells)} cells, {options.seeds} seeds.",
-        made_by,
-        f"Made by `python benchmarks/sweep.py --seeds {options.seeds}`, which says how to read it.",
-        "",
-        "| change | mean | best cell | worst cell |",
-        "|---|---|---|---|",
-    ]
-    text = "\n".join([*head, *lines, ""])
-    print(text)
-    if not options.only:
-        (pathlib.Path(__file__).parent / "results" / "sweep.md").write_text(text)
+        ends = [f"{math.exp(ratios[cell]):.2f}, {cell}" for cell in (best, worst)]
+        rows.append([change, f"{math.exp(by_seed.mean()):.3f} +- {error:.3f}", *ends])
+    write(
+        "sweep",
+        title="Parts and constants of tracked PCA, each changed by itself",
+        about=f"zeta over zeta with the defaults: geometric mean over {len(cells)} cells, {given.seeds} seeds.\n"
+        "`benchmarks/sweep.py` says how to read it.",
+        stamp=stamped,
+        command=f"python benchmarks/sweep.py --seeds {given.seeds}",
+        body=table(("change", "mean", "best cell", "worst cell"), rows),
+        keep=not given.only,
+    )
 
 
 if __name__ == "__main__":

@@ -12,15 +12,13 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import argparse
-import multiprocessing
-import pathlib
-import sys
+import itertools
 import warnings
 from collections.abc import Callable
 
 import numpy as np
 import stamp
+from harness import in_parallel, parser, table, write
 
 from eigenveil import DPPCA, samples
 from eigenveil.engines import LocalEngine
@@ -33,8 +31,9 @@ from eigenveil.units import Units
 
 FloatArray = np.typing.NDArray[np.float64]
 BUDGET = Budget.from_epsilon_delta(1.0, 1e-6)
-OUT = pathlib.Path(__file__).parent / "results" / "tables.md"
 SCALES, FITS, K = 300, 10, 3
+MEASURES = {"energy": 3, "loadings": 3, "intervals": 2, "angles": 2}
+"""What is told of components, and for how many of three ways to scale."""
 
 Column = Callable[[np.random.Generator, int], FloatArray]
 
@@ -85,12 +84,12 @@ def some_scales(job: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
     return found.scale[: len(columns)] / np.where(spread > 0, spread, 1.0), np.array(warned, dtype=float)
 
 
-def table_of_scales(pool: multiprocessing.pool.Pool, fits: int, n: int) -> list[str]:
-    """Lines of the first table."""
-    results = pool.map(some_scales, [(seed, n) for seed in range(fits)], chunksize=1)
+def table_of_scales(fits: int, n: int) -> str:
+    """The first table."""
+    results = list(in_parallel(some_scales, [(seed, n) for seed in range(fits)]))
     ratios, warned = (np.array([result[part] for result in results]) for part in (0, 1))
-    lines = ["| column | known: median | 5 % | 95 % | least | most | unknown | then: least | noisy | heavy |"]
-    lines.append("|---" * 10 + "|")
+    known_as = ("known: median", "5 %", "95 %", "least", "most")
+    rows = []
     for j, name in enumerate(KINDS):
         unknown = warned[:, j, 0] > 0
         known, safe = ratios[~unknown, j], ratios[unknown, j]
@@ -98,8 +97,8 @@ def table_of_scales(pool: multiprocessing.pool.Pool, fits: int, n: int) -> list[
         cells = [f"{value:.2f}" if np.isfinite(value) else "" for value in told]
         shares = [f"{share:.0%}" for share in warned[:, j].mean(axis=0)]
         least = f"{safe.min():.2f}" if safe.size else ""
-        lines.append(f"| {name} | {' | '.join(cells)} | {shares[0]} | {least} | {shares[1]} | {shares[2]} |")
-    return lines
+        rows.append([name, *cells, shares[0], least, *shares[1:]])
+    return table(("column", *known_as, "unknown", "then: least", "noisy", "heavy"), rows)
 
 
 # -- components --------------------------------------------------------------------------------------
@@ -167,32 +166,23 @@ def one_fit(job: tuple[str, int]) -> dict[str, tuple[float, ...]]:
     return out
 
 
-def table_of_components(pool: multiprocessing.pool.Pool, fits: int) -> list[str]:
-    """Lines of the second table."""
+def table_of_components(fits: int) -> str:
+    """The second table."""
     jobs = [(name, seed) for name in tables() for seed in range(fits)]
-    found = dict(zip(jobs, pool.map(one_fit, jobs, chunksize=1), strict=True))
-    three, two = "private | public | none", "private | public"
-    lines = [f"| table | n | columns | energy: {three} | loadings: {three} | intervals: {two} | angles: {two} |"]
-    lines.append("|---" * 13 + "|")
+    found = dict(zip(jobs, in_parallel(one_fit, jobs), strict=True))
+    ways = ("private", "public", "none")
+    told = [[f"{what}: {ways[0]}", *ways[1:many]] for what, many in MEASURES.items()]
+    rows = []
     for name, recipe in tables().items():
-        mean = {
-            how: np.mean([found[name, seed][how] for seed in range(fits)], axis=0)
-            for how in ("private", "public", "none")
-        }
+        mean = {how: np.mean([found[name, seed][how] for seed in range(fits)], axis=0) for how in ways}
         columns = sum(recipe.values()) - recipe["n"]
         cells = [f"{mean[how][part]:.3f}" for part in (0, 1) for how in mean]
         cells += [f"{mean[how][part]:.2f}" for part in (2, 3) for how in ("private", "public")]
-        lines.append(f"| {name} | {recipe['n']:,} | {columns} | {' | '.join(cells)} |")
-    return lines
+        rows.append([name, f"{recipe['n']:,}", f"{columns}", *cells])
+    return table(["table", "n", "columns", *itertools.chain(*told)], rows)
 
 
-HEAD = """# Mixed tables: private scales, and components of correlations
-
-Made by `python benchmarks/tables.py`. {stamp}
-
-epsilon 1, delta 1e-6, scales and mean bought from it.
-
-## Scale over standard deviation
+BODY = """## Scale over standard deviation
 
 Tables of 40 columns and n = {n:,} rows: one of each kind below, and normal ones. {scales} tables, so {fits:,}
 column fits. *Known*: what the scale came out as where no warning says that it is unknown. *Unknown*: the
@@ -222,34 +212,34 @@ declared. *None*: no scaling; directions are then compared after division by the
 the component. *Angles*: share of components that lie within the angle that `component_angles(level=0.95)`
 gives.
 
-{third}
-"""
+{third}"""
 
 
 def main() -> None:
     """Run, and print or write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scales", type=int, default=SCALES)
-    parser.add_argument("--fits", type=int, default=FITS)
-    given = parser.parse_args()
-    with multiprocessing.Pool() as pool:
-        first = table_of_scales(pool, given.scales, 10_000)
-        second = table_of_scales(pool, max(1, given.scales // 10), 50_000)
-        third = table_of_components(pool, given.fits)
-    text = HEAD.format(
-        stamp=stamp.line(),
+    options = parser(__doc__)
+    options.add_argument("--scales", type=int, default=SCALES)
+    options.add_argument("--fits", type=int, default=FITS)
+    given = options.parse_args()
+    stamped = stamp.line("estimators")
+    body = BODY.format(
         n=10_000,
         scales=given.scales,
         fits=40 * given.scales,
         each=given.fits,
-        first="\n".join(first),
-        second="\n".join(second),
-        third="\n".join(third),
+        first=table_of_scales(given.scales, 10_000),
+        second=table_of_scales(max(1, given.scales // 10), 50_000),
+        third=table_of_components(given.fits),
     )
-    if (given.scales, given.fits) == (SCALES, FITS):
-        OUT.write_text(text)
-    else:
-        sys.stdout.write(text)
+    write(
+        "tables",
+        title="Mixed tables: private scales, and components of correlations",
+        about="epsilon 1, delta 1e-6, scales and mean bought from it.",
+        stamp=stamped,
+        command="python benchmarks/tables.py",
+        body=body,
+        keep=(given.scales, given.fits) == (SCALES, FITS),
+    )
 
 
 if __name__ == "__main__":

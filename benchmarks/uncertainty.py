@@ -16,11 +16,7 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import argparse
 import math
-import multiprocessing
-import pathlib
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -28,6 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import stamp
 from cells import Drawn, arena, decay, from_rows, gaussian, heavy_tails
+from harness import in_parallel, parser, say, table, write
 
 from eigenveil import tracked_pca
 from eigenveil.engines import LocalEngine
@@ -173,13 +170,13 @@ def _holds(intervals: FloatArray, truth: FloatArray) -> FloatArray:
     return out
 
 
-HEAD = (
-    "| data | k | fits | coverage, % | by rank | width / oracle's | bias, % | after correction, % | ratios, % "
-    "| total, % | true angle | predicted | below bound, % |\n|" + "---|" * 13
+COLUMNS = (
+    *("data", "k", "fits", "coverage, %", "by rank", "width / oracle's", "bias, %", "after correction, %"),
+    *("ratios, %", "total, %", "true angle", "predicted", "below bound, %"),
 )
 
 
-def row(case: Case, fits: list[Fit]) -> str:
+def row(case: Case, fits: list[Fit]) -> list[str]:
     """A line of the table."""
     truth, raw = np.array([one.truth for one in fits]), np.array([one.raw for one in fits])
     ends = np.array([one.interval for one in fits])
@@ -197,7 +194,7 @@ def row(case: Case, fits: list[Fit]) -> str:
         f"{100 * np.mean([one.total_holds for one in fits]):.1f}",
         *_angles([one.angles for one in fits if one.angles is not None]),
     ]
-    return f"| {case.name} | {case.k} | {len(fits)} | " + " | ".join(numbers) + " |"
+    return [case.name, f"{case.k}", f"{len(fits)}", *numbers]
 
 
 def _angles(found: list[tuple[FloatArray, FloatArray, FloatArray]]) -> list[str]:
@@ -208,38 +205,39 @@ def _angles(found: list[tuple[FloatArray, FloatArray, FloatArray]]) -> list[str]
 
 def main() -> None:
     """Fit, measure, print, and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fits", type=int, default=FITS, help="per normal cell")
-    parser.add_argument("--only", default="", help="part of the name of cells; prints only")
-    parser.add_argument("--processes", type=int, default=1)
-    given = parser.parse_args()
-    lines = [HEAD]
-    print(HEAD)
-    with multiprocessing.get_context("spawn").Pool(given.processes) as pool:
-        for index, case in enumerate(cases()):
-            if given.only not in case.name:
-                continue
-            count = max(2, round(given.fits * case.part) // case.batch)
-            answers = pool.map(fit, [(index, seed) for seed in range(count)], chunksize=1)
-            lines.append(row(case, [one for answer in answers for one in answer]))
-            print(lines[-1])
-            sys.stdout.flush()
-            if given.fits == FITS and not given.only:
-                text = f"{TITLE}\n" + "\n".join(lines) + f"\n\n{stamp.line()}\n"
-                (pathlib.Path(__file__).parent / "results" / "uncertainty.md").write_text(text, encoding="utf-8")
+    options = parser(__doc__)
+    options.add_argument("--fits", type=int, default=FITS, help="per normal cell")
+    options.add_argument("--only", default="", help="part of the name of cells; prints only")
+    options.add_argument("--processes", type=int, default=1)
+    given = options.parse_args()
+    stamped = stamp.line("uncertainty")
+    rows = []
+    chosen = [(index, case) for index, case in enumerate(cases()) if given.only in case.name]
+    for index, case in chosen:
+        count = max(2, round(given.fits * case.part) // case.batch)
+        answers = in_parallel(fit, [(index, seed) for seed in range(count)], given.processes)
+        rows.append(row(case, [one for answer in answers for one in answer]))
+        say(rows[-1])
+        write(
+            "uncertainty",
+            title="Uncertainty: intervals of 95 %, and angles",
+            about=ABOUT,
+            stamp=stamped,
+            command="python benchmarks/uncertainty.py",
+            body=table(COLUMNS, rows),
+            keep=given.fits == FITS and not given.only,
+            show=len(rows) == len(chosen),
+        )
 
 
-TITLE = """# Uncertainty: intervals of 95 %, and angles
-
-(epsilon, delta) = (1, 1e-6). Made by `python benchmarks/uncertainty.py`, which says what truth and oracle are.
+ABOUT = """(epsilon, delta) = (1, 1e-6). `benchmarks/uncertainty.py` says what truth and oracle are.
 Coverage is that of intervals for the variance along each released component, all together (with the standard error
 of a true 95 %) and by rank; width is over that of an oracle who knows bias and standard deviation. Bias is of
 `explained_variance_`, and of the middle of the interval, over the truth. Then coverage for ratios and the total.
 Angles, in degrees, are root mean squares per component: to the nearest true direction, and as predicted; and how
 often the true one lies below the bound of 95 %. "twins" has two equal eigenvalues, so that ranks are chance, and
 any direction in their plane is a true one: its angles mean nothing. The last three rows have tails that the model
-does not cover.
-"""
+does not cover."""
 
 
 if __name__ == "__main__":
