@@ -23,7 +23,7 @@ setup: $(READY)  ## create .venv and install everything, pinned by constraints.t
 demo: $(READY)  ## private components of handwritten digits: a table, and a report with pictures
 	$(BIN)/eigenveil demo
 
-test: $(READY)  ## set everything up and run the quick tests (all rooms, all rules)
+test: $(READY)  ## set everything up and run the quick tests (all packages, all rules)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 slow: $(READY)  ## statistical and audit tests that take minutes, and the oldest versions
