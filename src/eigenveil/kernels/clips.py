@@ -107,20 +107,30 @@ class TensorSurveyor:
         return [total.reshape(self._centre.shape) for total in self._sums]
 
 
-class SparseVarianceSurveyor(TensorSurveyor):
+class SparseVarianceSurveyor:
     """The variances of sparse rows, as `spread` tells them; `entries` says which of the k + 1."""
 
     def __init__(self, spread: SparseSpread, entries: slice, centre: FloatArray, clips: Sequence[Clip]) -> None:
-        super().__init__(centre, clips)
         self._spread, self._entries = spread, entries
+        self._formed = TensorSurveyor(centre, clips)
 
     def fresh(self) -> SparseVarianceSurveyor:
         """The same with empty sums."""
-        return SparseVarianceSurveyor(self._spread, self._entries, self._centre, self._clips)
+        twin = copy.copy(self)
+        twin._formed = self._formed.fresh()
+        return twin
 
     def add(self, chunk: sparse.csr_array[Any, Any], skip: BoolArray | None = None) -> FloatArray:
         """Take in rows of a CSR array."""
-        return super().add(self._spread(chunk)[:, self._entries], skip)
+        return self._formed.add(self._spread(chunk)[:, self._entries], skip)
+
+    def merge(self, other: SparseVarianceSurveyor) -> None:
+        """Add what another has summed."""
+        self._formed.merge(other._formed)
+
+    def sums(self) -> list[IntArray]:
+        """One sum per clip, of the centre's shape."""
+        return self._formed.sums()
 
 
 class RowSurveyor:
@@ -302,7 +312,7 @@ def _floored_products(single: FloatArray, whole: Sequence[int], exponent: int) -
         if not (any(part) and single.any()):
             continue  # all products are 0
         product = np.multiply.outer(single, np.array(part, dtype=np.float64))
-        exact = np.ldexp(product, exponent + up)
+        exact = _times_power(product, exponent + up)
         floored = np.floor(exact)
         floored[(exact == 0) & (product < 0)] = -1.0  # also where it underflows
         if not float(np.abs(floored).max()) < 2.0**63:
@@ -311,6 +321,11 @@ def _floored_products(single: FloatArray, whole: Sequence[int], exponent: int) -
             floored = np.where(floored < -(2.0**63), floored + 2.0**64, floored)
         out += floored.astype(np.int64)
     return out
+
+
+def _times_power(values: FloatArray, exponent: int) -> FloatArray:
+    """Values times 2^exponent, rounded once: as `np.ldexp`, but faster where 2^exponent is a normal number."""
+    return values * math.ldexp(1.0, exponent) if abs(exponent) <= _WIDEST else np.ldexp(values, exponent)
 
 
 def _few_rows(shape: tuple[int, ...]) -> Iterator[slice]:

@@ -11,7 +11,7 @@
 #define FLOOR 0x1p-1000 /* what every bound of a squared norm has on top */
 #define Y_BITS 29       /* how many bits of a sparse row's Y go into the lower word */
 #define GROUP 32       /* rows handled together; a short last group is filled up with zero rows */
-#define AHEAD 8        /* how many entries of sparse rows ahead memory is asked for */
+#define AHEAD 16       /* how many entries of sparse rows ahead memory is asked for */
 #define SLAB 512       /* columns of the data handled together */
 #define FLOAT_ROUND 0x1.8p23f /* the same for floats below 2^22 */
 #define FLOAT_SLAB 64         /* columns whose products are added up as floats */

@@ -63,10 +63,8 @@ class RowsOperator(FromRows):
         shift = self.shift if whole else None  # dense pieces are shifted already
         if isinstance(tensor, Squares):
             return TensorSurveyor(centre, clips)
-        if isinstance(tensor, Variances) and self._thin:
-            return SparseVarianceSurveyor(SparseSpread(tensor.U, self.shift), tensor.entries, centre, clips)
         if self._thin:
-            return SparseRowSurveyor(_columns(tensor, self.d), centre, clips, shift=shift)
+            return self._sparse_surveyor(tensor, centre, clips)
         if isinstance(tensor, MeanRows):
             return RowVectorSurveyor(centre, clips, shift=shift)
         if isinstance(tensor, Variances):
@@ -78,6 +76,12 @@ class RowsOperator(FromRows):
         removed = self.removed if whole else None
         damped = None if removed is None or clips else DampedNormSurveyor.of(W, centre, removed, shift)
         return damped or RowSurveyor(W, centre, clips, shift=shift, removed=removed)
+
+    def _sparse_surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        """The same for rows that stay sparse."""
+        if isinstance(tensor, Variances):
+            return SparseVarianceSurveyor(SparseSpread(tensor.U, self.shift), tensor.entries, centre, clips)
+        return SparseRowSurveyor(_columns(tensor, self.d), centre, clips, shift=self.shift)
 
     def pieces(self, tensor: Tensor, block: Block) -> Iterator[tuple[Any, slice]]:
         """Rows as they are; or a few at a time, explicit tensors or dense rows."""
