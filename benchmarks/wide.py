@@ -1,6 +1,6 @@
 """What a private fit of wide sparse data costs over TruncatedSVD, and how much of the variance it finds.
 
-    python benchmarks/wide.py                               # writes benchmarks/results/wide.md; wants an idle machine
+    python benchmarks/wide.py                              # writes benchmarks/results/wide.md; on an idle machine
     python benchmarks/wide.py --rows 20000 --columns 20000  # one smaller size; prints only
 
 Rows are documents of about 100 words that differ, out of as many as there are columns: word j is drawn in
