@@ -72,14 +72,14 @@ def test_public_mean_and_scale():
 def test_what_a_stream_cannot_do_is_refused():
     for parameters, words in (
         ({"relation": "replace"}, "empty-slot relation"),
-        ({"ledger": Ledger(Budget.from_epsilon_delta(1.0, 1e-6))}, "ledger of its own"),
+        ({"ledger": Ledger(Budget.from_epsilon_delta(1.0, 1e-6))}, "its own ledger"),
         ({"scale": "private"}, "public scales"),
         ({"options": {"beta": 1.0}}, "'batch_size'"),
         ({"n_components": 6}, "from 1 to 5"),
     ):
         with pytest.raises(InvalidInputError, match=words):
             stream(**parameters).partial_fit(rows(10))
-    with pytest.warns(UserWarning, match="no mean off"):
+    with pytest.warns(UserWarning, match="subtracts no mean"):
         stream(center=True).partial_fit(rows(10))
     pca = stream().partial_fit(rows(10))
     with pytest.raises(ValueError, match="4 features"):

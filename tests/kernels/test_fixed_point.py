@@ -9,7 +9,16 @@ from hypothesis import given, target
 from hypothesis import strategies as st
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.kernels.fixed_point import clip_to_grid, inner_radius, padded_width, squared_norms, upper_norms
+from eigenveil.kernels.fixed_point import (
+    clip_to_grid,
+    exact_dots,
+    exact_sum,
+    inner_radius,
+    padded_width,
+    squared_norms,
+    to_single,
+    upper_norms,
+)
 
 entries = st.one_of(
     st.floats(-10, 10),
@@ -98,3 +107,28 @@ def test_padded_width(size):
     width = padded_width(size)
     assert width >= size > width / 2
     assert width & (width - 1) == 0
+
+
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([1, 3, 1023, 1024, 1025, 3000]),
+    st.sampled_from([0, 1, 20, 300, 1000]),
+    st.lists(entries, max_size=3),
+)
+def test_exact_dots_have_the_bits_of_exact_sums(seed, rows, spread, nasty):
+    rng = np.random.default_rng(seed)
+    matrix = np.ldexp(rng.normal(size=(rows, 3)), rng.integers(-spread, spread + 1, size=(rows, 3)))
+    matrix[rng.random((rows, 3)) < 0.2] = 0.0
+    matrix[rows // 2 :, 0] = -matrix[: rows - rows // 2, 0]  # much of it cancels
+    matrix[: len(nasty), 1] = nasty[:rows]
+    vector = rng.normal(size=rows)
+    with np.errstate(all="ignore"):
+        want = np.array([exact_sum(column * vector) for column in matrix.T])
+    assert exact_dots(matrix, vector).tobytes() == want.tobytes()
+
+
+@given(st.lists(entries.filter(math.isfinite) | st.floats(2.0**-130, 2.0**-120), min_size=1))
+def test_to_single_is_the_same_by_the_machine_and_by_parts(values):
+    """Finite numbers one by one take the quick way where they can; beside a huge one all take the slow way."""
+    slow = to_single(np.array([*values, 2.0**200]))[:-1]
+    assert np.array([to_single(np.array([value]))[0] for value in values]).tobytes() == slow.tobytes()

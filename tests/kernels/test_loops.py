@@ -12,7 +12,7 @@ from scipy import sparse
 from eigenveil.kernels import Columns, loops
 from eigenveil.kernels.row_loop import RowLoop, distance_from_multiples, norm_error
 from eigenveil.kernels.single_row_loop import SPAN, SingleRowLoop, fits, single_error
-from eigenveil.kernels.sparse_row_loop import SparseRowLoop
+from eigenveil.kernels.sparse_row_loop import SparseRowLoop, SparseSpread
 
 EXPONENTS, INNER = [-20, -18], [1.5, 4.0]
 COARSE = [-11, -10]  # what single precision can hold: (inner + ||C||) 2^11 is below SPAN
@@ -119,6 +119,46 @@ def test_sparse_numpy_twin_and_all_variants_give_the_same_bits(problem):
         )
         norms = loop.add(csr, skip)
         results.append([a.tobytes() for a in (norms, *loop.sums, loop._y_words, loop.f_sums)])
+    assert all(result == results[0] for result in results)
+
+
+@settings(max_examples=40)
+@given(problems())
+def test_sparse_rows_around_a_centre_of_0_give_the_bits_of_one_that_is_computed(problem):
+    """Where C is 0 its columns are left out."""
+    rows, W, C, shift, skip = problem
+    csr = sparse.csr_array(np.where(np.abs(rows) < 0.7, 0.0, rows).astype(np.float64))
+    for _ in each_variant():
+        results = []
+        for centred in (False, True):
+            loop = SparseRowLoop(
+                W,
+                0 * C,
+                inner=INNER,
+                exponents=EXPONENTS,
+                y_scales=[2.0**20, 2.0**19],
+                f_scale=2.0**30,
+                shift=shift,
+            )
+            assert not loop.centred
+            if centred:
+                loop.centred = True
+                loop.both = loops.padded_columns(W, 0 * C)
+                loop.both_shift = np.append(loop.both_shift[: loop.m], np.zeros(loop.both.shape[1] - loop.m))
+            norms = loop.add(csr, skip)
+            results.append([a.tobytes() for a in (norms, *loop.sums, loop._y_words, loop.f_sums)])
+        assert results[0] == results[1]
+
+
+@settings(max_examples=60)
+@given(problems())
+def test_sparse_spread_numpy_twin_and_all_variants_give_the_same_bits(problem):
+    rows, W, _, shift, _ = problem
+    csr = sparse.csr_array(np.where(np.abs(rows) < 0.7, 0.0, rows).astype(np.float64))
+    results = []
+    for _ in each_variant():
+        whole = SparseSpread(W, shift)(csr)
+        results.append((np.isnan(whole).tobytes(), np.nan_to_num(whole).tobytes()))
     assert all(result == results[0] for result in results)
 
 

@@ -93,7 +93,7 @@ class LocalEngine:
             for future in waiting:
                 future.result()
         states = [free.get() for _ in range(free.qsize())]
-        return functools.reduce(query.merge, states, query.zero())
+        return functools.reduce(query.merge, states)
 
 
 def _in_order(partitions: Sequence[Partition], plan: Plan) -> Iterator[Chunk]:

@@ -7,7 +7,7 @@ a partition is computed twice and one of the results is thrown away.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -18,7 +18,7 @@ from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.engines.plans import Plan
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip, RowVectorSurveyor, Surveyor
-from eigenveil.operators import Operator, Tensor, Variances
+from eigenveil.operators import Operator, RowsOperator, Tensor, Variances
 from eigenveil.sources import Block, Partition
 
 StateT = TypeVar("StateT")
@@ -215,16 +215,29 @@ class VariancesQuery(JointQuery):
 
     queries: tuple[SurveyQuery, ...]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The queries alone."""
+        return {"queries": self.queries}
+
+    @cached_property
+    def _variances(self) -> Callable[[Block], FloatArray]:
+        """From a block to its units' variances; what is public is worked out once for all blocks."""
+        operator, tensor = self.queries[0].operator, self.queries[0].tensor
+        assert isinstance(tensor, Variances)
+        if isinstance(operator, RowsOperator) and operator.removed is None:
+            spreading = operator.spreading(tensor.U)
+            return lambda block: spreading(block.values)
+        return lambda block: operator.variances(block, tensor.U)
+
     def zero(self) -> list[SurveyState]:
         """Nothing counted, nothing summed."""
         return [survey.starting_with(RowVectorSurveyor(survey.centre, survey.clips)) for survey in self.queries]
 
     def add(self, state: list[SurveyState], chunk: Chunk) -> list[SurveyState]:
         """Add a chunk to all of them."""
-        operator = self.queries[0].operator
-        chunk.check_columns(operator.d)
+        chunk.check_columns(self.queries[0].operator.d)
         tensors = [survey.tensor for survey in self.queries if isinstance(survey.tensor, Variances)]
-        whole = operator.variances(chunk.block, tensors[0].U)
+        whole = self._variances(chunk.block)
         for survey, tensor, own in zip(self.queries, tensors, state, strict=True):
             meant = np.ascontiguousarray(whole[:, tensor.entries])
             own.counts += counts_at(own.surveyor.add(meant, chunk.skip), survey.edges)

@@ -1,6 +1,13 @@
 """Inner loops over units: products, norms, clipping and rounding, one unit at a time."""
 
-from eigenveil.kernels.clips import Clip, RowSurveyor, SparseRowSurveyor, Surveyor, TensorSurveyor
+from eigenveil.kernels.clips import (
+    Clip,
+    RowSurveyor,
+    SparseRowSurveyor,
+    SparseVarianceSurveyor,
+    Surveyor,
+    TensorSurveyor,
+)
 from eigenveil.kernels.columns import Columns
 from eigenveil.kernels.damped import DampedNormSurveyor
 from eigenveil.kernels.entries import EntryCounts, EntrySums
@@ -21,6 +28,7 @@ from eigenveil.kernels.people import (
     MeanVarianceSurveyor,
     People,
 )
+from eigenveil.kernels.sparse_row_loop import SparseSpread, sums_by
 from eigenveil.kernels.vectors import RowVectorSurveyor, VarianceSurveyor, spread
 
 __all__ = [
@@ -38,6 +46,8 @@ __all__ = [
     "RowSurveyor",
     "RowVectorSurveyor",
     "SparseRowSurveyor",
+    "SparseSpread",
+    "SparseVarianceSurveyor",
     "Surveyor",
     "TensorSurveyor",
     "VarianceSurveyor",
@@ -48,6 +58,7 @@ __all__ = [
     "row_product",
     "spread",
     "squared_row_norms",
+    "sums_by",
     "symmetric_part",
     "to_single",
     "with_rest",

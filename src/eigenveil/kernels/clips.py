@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -18,7 +18,7 @@ from eigenveil.kernels.columns import Columns
 from eigenveil.kernels.fixed_point import clip_to_grid, inner_radius, padded_width, squared_norms, to_single
 from eigenveil.kernels.row_loop import RowLoop, upper_norm
 from eigenveil.kernels.single_row_loop import SPAN, SingleRowLoop, fits
-from eigenveil.kernels.sparse_row_loop import STRETCH, SparseRowLoop
+from eigenveil.kernels.sparse_row_loop import STRETCH, SparseRowLoop, SparseSpread
 
 _BLOCK_ENTRIES = 1 << 16
 _F_BITS = 30
@@ -105,6 +105,32 @@ class TensorSurveyor:
     def sums(self) -> list[IntArray]:
         """One sum per clip, of the centre's shape."""
         return [total.reshape(self._centre.shape) for total in self._sums]
+
+
+class SparseVarianceSurveyor:
+    """The variances of sparse rows, as `spread` tells them; `entries` says which of the k + 1."""
+
+    def __init__(self, spread: SparseSpread, entries: slice, centre: FloatArray, clips: Sequence[Clip]) -> None:
+        self._spread, self._entries = spread, entries
+        self._formed = TensorSurveyor(centre, clips)
+
+    def fresh(self) -> SparseVarianceSurveyor:
+        """The same with empty sums."""
+        twin = copy.copy(self)
+        twin._formed = self._formed.fresh()
+        return twin
+
+    def add(self, chunk: sparse.csr_array[Any, Any], skip: BoolArray | None = None) -> FloatArray:
+        """Take in rows of a CSR array."""
+        return self._formed.add(self._spread(chunk)[:, self._entries], skip)
+
+    def merge(self, other: SparseVarianceSurveyor) -> None:
+        """Add what another has summed."""
+        self._formed.merge(other._formed)
+
+    def sums(self) -> list[IntArray]:
+        """One sum per clip, of the centre's shape."""
+        return self._formed.sums()
 
 
 class RowSurveyor:
@@ -257,10 +283,12 @@ class SparseRowSurveyor:
         """One sum per clip, of shape (d, m)."""
         out = []
         for q, clip in enumerate(self._clips):
-            total = self._loop.sums[q] - _times_centre(self._centre, self._loop.f_sums[q], clip)
-            if self._shift is not None:
-                exponent = -self._y_exponents[q] - clip.exponent
-                total -= _floored_products(self._shift, self._loop.y_sums[q], exponent)
+            total = self._loop.sums[q].copy()
+            y_sums, exponent = self._loop.y_sums[q], -self._y_exponents[q] - clip.exponent
+            for rows in _few_rows(self._centre.shape):
+                total[rows] -= _times_centre(self._centre[rows], self._loop.f_sums[q], clip)
+                if self._shift is not None:
+                    total[rows] -= _floored_products(self._shift[rows], y_sums, exponent)
             out.append(total.reshape(self._shape))
         return out
 
@@ -281,13 +309,29 @@ def _floored_products(single: FloatArray, whole: Sequence[int], exponent: int) -
     mask = (1 << 29) - 1
     for up in (87, 58, 29, 0):
         part = [w >> up if up == 87 else (w >> up) & mask for w in whole]
+        if not (any(part) and single.any()):
+            continue  # all products are 0
         product = np.multiply.outer(single, np.array(part, dtype=np.float64))
-        exact = np.ldexp(product, exponent + up)
-        floored = np.where((exact == 0) & (product < 0), -1.0, np.floor(exact))  # also where it underflows
-        wrapped = np.fmod(floored, 2.0**64)  # exact, and so is moving it into the range of int64
-        wrapped = np.where(wrapped >= 2.0**63, wrapped - 2.0**64, wrapped)
-        out += np.where(wrapped < -(2.0**63), wrapped + 2.0**64, wrapped).astype(np.int64)
+        exact = _times_power(product, exponent + up)
+        floored = np.floor(exact)
+        floored[(exact == 0) & (product < 0)] = -1.0  # also where it underflows
+        if not float(np.abs(floored).max()) < 2.0**63:
+            floored = np.fmod(floored, 2.0**64)  # exact, and so is moving it into the range of int64
+            floored = np.where(floored >= 2.0**63, floored - 2.0**64, floored)
+            floored = np.where(floored < -(2.0**63), floored + 2.0**64, floored)
+        out += floored.astype(np.int64)
     return out
+
+
+def _times_power(values: FloatArray, exponent: int) -> FloatArray:
+    """Values times 2^exponent, rounded once: as `np.ldexp`, but faster where 2^exponent is a normal number."""
+    return values * math.ldexp(1.0, exponent) if abs(exponent) <= _WIDEST else np.ldexp(values, exponent)
+
+
+def _few_rows(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Slices of rows that stay in the cache."""
+    step = max(1, _BLOCK_ENTRIES // math.prod(shape[1:]))
+    return (slice(start, start + step) for start in range(0, shape[0], step))
 
 
 def _check_steps(clip: Clip) -> None:

@@ -16,8 +16,12 @@ import numpy.typing as npt
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 
+_SMALLEST_NORMAL, _LARGE = 2.0**-126, 2.0**127
+"""Between these, float32 has 24 significant bits."""
 _LARGEST_SINGLE = (2.0 - 2.0**-23) * 2.0**1023
 _FARTHEST_EXPONENT, _MOST_BITS = 500, 62
+_EXACT_ROWS, _EXACT_LARGEST = 10, 2.0**900
+"""How many rows, as a power of two, `exact_dots` adds at a time; where numbers are larger, it adds one by one."""
 
 
 def padded_width(size: int) -> int:
@@ -57,6 +61,9 @@ def to_single(values: FloatArray) -> FloatArray:
     >>> to_single(np.array([1 + 2.0**-30, 2.0**200]))
     array([1.00000000e+00, 1.60693804e+60])
     """
+    sizes = np.abs(values)
+    if np.all((sizes >= _SMALLEST_NORMAL) & (sizes < _LARGE) | (sizes == 0)):  # the same, by the machine
+        return values.astype(np.float32).astype(np.float64)
     mantissas, exponents = np.frexp(values)
     with np.errstate(over="ignore"):
         rounded: FloatArray = np.ldexp(np.rint(np.ldexp(mantissas, 24)), exponents - 24)
@@ -75,6 +82,38 @@ def exact_sum(values: FloatArray) -> float:
         return math.fsum(values)
     except (OverflowError, ValueError):
         return math.nan
+
+
+def exact_dots(matrix: FloatArray, vector: FloatArray) -> FloatArray:
+    """`exact_sum(column * vector)` for every column of a matrix: the same bits, many columns and rows at a time.
+
+    Numbers are taken apart into a part that is a multiple of 2^-53 s and what that leaves, s being a power of two
+    that is at least 2^M times all of them, 2^M rows being added. (s + p) - s is that part and p less it is the
+    rest, both without error, and sums of up to 2^M such parts are multiples of 2^-53 s that stay below s, so
+    exact in any order (Rump, Ogita & Oishi 2008, "Accurate floating-point summation I"). What is left is at most
+    2^-53 s; it is taken apart in the same way until nothing is. One rounding, by `math.fsum`, comes last.
+
+    Examples
+    --------
+    >>> exact_dots(np.array([[1e16, 1.0], [1.0, 2.0], [-1e16, 3.0]]), np.ones(3))
+    array([1., 6.])
+    """
+    parts = []
+    with np.errstate(all="ignore"):
+        for start in range(0, len(vector), 1 << _EXACT_ROWS):
+            rows = slice(start, start + (1 << _EXACT_ROWS))
+            left = matrix[rows] * vector[rows, None]
+            largest = float(np.max(np.abs(left), initial=0.0))
+            if not largest < _EXACT_LARGEST:  # nan too
+                return np.array([exact_sum(column * vector) for column in matrix.T])
+            s = math.ldexp(1.0, math.frexp(largest)[1] + _EXACT_ROWS + 1)
+            while left.any():
+                part = left + s
+                part -= s
+                left -= part
+                parts.append(part.sum(axis=0))
+                s *= 2.0 ** (_EXACT_ROWS + 1 - 53)
+    return np.array([exact_sum(column) for column in np.reshape(parts, (-1, matrix.shape[1])).T])
 
 
 def symmetric_part(matrices: FloatArray) -> FloatArray:

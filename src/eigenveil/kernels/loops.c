@@ -11,6 +11,7 @@
 #define FLOOR 0x1p-1000 /* what every bound of a squared norm has on top */
 #define Y_BITS 29       /* how many bits of a sparse row's Y go into the lower word */
 #define GROUP 32       /* rows handled together; a short last group is filled up with zero rows */
+#define AHEAD 16       /* how many entries of sparse rows ahead memory is asked for */
 #define SLAB 512       /* columns of the data handled together */
 #define FLOAT_ROUND 0x1.8p23f /* the same for floats below 2^22 */
 #define FLOAT_SLAB 64         /* columns whose products are added up as floats */
@@ -79,7 +80,7 @@ static inline void ask_for(const void *const *columns, size_t size, size_t i, si
 #undef NAME
 
 /* Must equal _VERSION in loops.py; raise both when a signature here changes. */
-int loops_version(void) { return 10; }
+int loops_version(void) { return 11; }
 
 /* Which of the three the machine can run best: 2 wide, 1 middle, 0 plain. */
 int best_variant(void)

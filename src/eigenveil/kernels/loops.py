@@ -17,7 +17,7 @@ import numpy.typing as npt
 from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
 
 GROUP, LANES = 32, 8
-_VERSION = 10
+_VERSION = 11
 
 
 def _load() -> Any:
@@ -130,10 +130,13 @@ def padded(count: int, lanes: int = LANES) -> int:
     return max(-(-count // lanes), 1) * lanes
 
 
-def padded_columns(matrix: FloatArray, lanes: int = LANES) -> FloatArray:
-    """The matrix with columns of zeros up to a multiple of `lanes`."""
-    wide = np.zeros((matrix.shape[0], padded(matrix.shape[1], lanes)))
-    wide[:, : matrix.shape[1]] = matrix
+def padded_columns(*matrices: FloatArray, lanes: int = LANES) -> FloatArray:
+    """The matrices side by side, with columns of zeros up to a multiple of `lanes`."""
+    wide = np.zeros((len(matrices[0]), padded(sum(matrix.shape[1] for matrix in matrices), lanes)))
+    start = 0
+    for matrix in matrices:
+        wide[:, start : start + matrix.shape[1]] = matrix
+        start += matrix.shape[1]
     return wide
 
 

@@ -1,5 +1,6 @@
 /* Included by loops.c once for each vector width; defines NAME(row_squares), NAME(row_product), NAME(rows_survey),
- * NAME(rows_damped), NAME(rows_rounded), NAME(rows_vectors), NAME(rows_spread), NAME(outer_means), NAME(people_survey).
+ * NAME(rows_damped), NAME(rows_rounded), NAME(rows_vectors), NAME(rows_spread), NAME(csr_survey), NAME(csr_spread),
+ * NAME(outer_means), NAME(people_survey).
  * Bits do not depend on WIDTH, ROWS, GROUP or SLAB: they only decide what is in flight together. */
 #define INLINE static inline __attribute__((always_inline))
 typedef double NAME(vec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
@@ -352,14 +353,29 @@ void NAME(rows_spread)(const void *X, const double *const *columns, int single, 
     }
 }
 
+/* y = sum of x_k B_k over the entries of a sparse row, in their order, for cols columns; what lies ahead is asked for. */
+INLINE void NAME(csr_product)(const double *data, const int32_t *indices, int64_t from, int64_t to, int64_t end,
+                              const double *B, size_t cols, double *y)
+{
+    memset(y, 0, cols * sizeof *y);
+    for (int64_t e = from; e < to; e++) {
+        const double *b = B + (size_t)indices[e] * cols;
+        if (e + AHEAD < end) {
+            const char *next = (const char *)(B + (size_t)indices[e + AHEAD] * cols);
+            for (size_t byte = 0; byte < cols * sizeof *B; byte += 64) __builtin_prefetch(next + byte, 0, 3);
+        }
+        for (size_t j = 0; j < cols; j += WIDTH) *(VEC *)(y + j) += *(const VEC *)(b + j) * data[e];
+    }
+}
+
 /* The same as rows_survey for sparse rows, whose shift and centre stay implicit: S gets round(x_k c y_j / grid) at the
  * entries that are there, modulo 2^64 and without an offset; F the sum of round(c * f_scale); and Y, if there is a shift,
  * the sum of w = round(c y_j * y_scale) in two words, m sums of w >> Y_BITS and m of what that leaves of w. Bshift = B^T
- * shift, mm >= ||shift||^2. x is multiplied before it is shifted, so c x y^T / grid can be far beyond 2^51: then it is
- * rounded one by one, to the same integers. */
+ * shift, mm >= ||shift||^2. Where the centre is 0 B has no columns for it. x is multiplied before it is shifted, so
+ * c x y^T / grid can be far beyond 2^51: then it is rounded one by one, to the same integers. */
 void NAME(csr_survey)(const double *data, const int32_t *indices, const int64_t *indptr, size_t n, const double *shift,
                       double mm, const uint8_t *skip, const double *B, const double *Bshift, size_t m, size_t cols,
-                      double cc, double error, size_t radii, const double *inner, const double *per_grid,
+                      int centred, double cc, double error, size_t radii, const double *inner, const double *per_grid,
                       const double *y_scale, double f_scale, size_t d, size_t mp, uint64_t *S, int64_t *Y, int64_t *F,
                       double *norms, double *work)
 {
@@ -369,17 +385,15 @@ void NAME(csr_survey)(const double *data, const int32_t *indices, const int64_t 
     memcpy(&zero, &round, sizeof zero);
     for (size_t i = 0; i < n; i++) {
         double xx = 0, xm = 0, yy = 0, cross = 0;
-        memset(y, 0, cols * sizeof *y);
+        NAME(csr_product)(data, indices, indptr[i], indptr[i + 1], indptr[n], B, cols, y);
         for (int64_t e = indptr[i]; e < indptr[i + 1]; e++) {
-            const double *b = B + (size_t)indices[e] * cols;
-            for (size_t j = 0; j < cols; j += WIDTH) *(VEC *)(y + j) += *(const VEC *)(b + j) * data[e];
             xx += data[e] * data[e];
             if (shift) xm += data[e] * shift[indices[e]];
         }
         for (size_t j = 0; j < cols; j++) y[j] -= Bshift[j];
         for (size_t j = 0; j < m; j++) {
             yy += y[j] * y[j];
-            cross += y[j] * y[m + j];
+            if (centred) cross += y[j] * y[m + j];
         }
         double whole = ((xx + mm) + (double)d * TINY) * (yy + (double)m * TINY);
         double exact = (((xx - 2 * xm) + mm) * yy - 2 * cross) + cc;
@@ -403,6 +417,10 @@ void NAME(csr_survey)(const double *data, const int32_t *indices, const int64_t 
             int small = f * longest * per_grid[q] < 0x1p50;
             for (int64_t e = indptr[i]; small && e < indptr[i + 1]; e++) {
                 uint64_t *sum = S + (q * d + (size_t)indices[e]) * mp;
+                if (e + AHEAD < indptr[n]) {
+                    const char *next = (const char *)(S + (q * d + (size_t)indices[e + AHEAD]) * mp);
+                    for (size_t byte = 0; byte < mp * sizeof *S; byte += 64) __builtin_prefetch(next + byte, 1, 3);
+                }
                 for (size_t j = 0; j < mp; j += WIDTH)
                     *(IVEC *)(sum + j) += (IVEC)(*(const VEC *)(cy + j) * data[e] + ROUND) - zero;
             }
@@ -411,6 +429,30 @@ void NAME(csr_survey)(const double *data, const int32_t *indices, const int64_t 
                 for (size_t j = 0; j < m; j++) sum[j] += (uint64_t)(int64_t)rint(cy[j] * data[e]);
             }
         }
+    }
+}
+
+/* The same as rows_spread for sparse rows x, whose shift stays implicit: y = U^T x - Ushift, and ||x - shift||^2 is summed
+ * over the entries that are there, and elsewhere is `all` = ||shift||^2 less what of it lies at these entries, not below 0. */
+void NAME(csr_spread)(const double *data, const int32_t *indices, const int64_t *indptr, size_t n, const double *shift,
+                      double all, const double *B, const double *Bshift, size_t k, size_t cols, double *out, double *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        double s = 0, there = 0, *v = out + i * (k + 1);
+        NAME(csr_product)(data, indices, indptr[i], indptr[i + 1], indptr[n], B, cols, y);
+        for (int64_t e = indptr[i]; e < indptr[i + 1]; e++) {
+            double m = shift ? shift[indices[e]] : 0, x = data[e] - m;
+            s += x * x;
+            there += m * m;
+        }
+        if (shift) {
+            double elsewhere = all - there;
+            s += elsewhere > 0 || isnan(elsewhere) ? elsewhere : 0;
+            for (size_t j = 0; j < k; j++) y[j] -= Bshift[j];
+        }
+        double rest = s - NAME(square)(y, k);
+        for (size_t j = 0; j < k; j++) v[j] = isfinite(s) ? y[j] * y[j] : NAN;
+        v[k] = isfinite(s) ? (rest > 0 ? rest : 0) : NAN;
     }
 }
 

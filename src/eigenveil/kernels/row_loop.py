@@ -43,6 +43,8 @@ class Loop:
         Taken off every row first.
     lanes : int
         Columns are padded to a multiple of this.
+    centred : bool
+        Whether C^T x is computed with W^T x.
     """
 
     def __init__(
@@ -55,10 +57,11 @@ class Loop:
         f_scale: float,
         shift: FloatArray | None = None,
         lanes: int = LANES,
+        centred: bool = True,
     ) -> None:
         self.d, self.m = C.shape
         self.shift = None if shift is None else np.ascontiguousarray(shift, dtype=np.float64)
-        self.both = loops.padded_columns(np.concatenate([W, C], axis=1), lanes)
+        self.both = loops.padded_columns(*((W, C) if centred else (W,)), lanes=lanes)
         self.mp = loops.padded(self.m, lanes)
         self.inner = np.array(inner, dtype=np.float64)
         self.per_grid = np.ldexp(1.0, -np.array(exponents, dtype=np.int64))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import sparse
 
 from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.kernels import loops
-from eigenveil.kernels.fixed_point import exact_sum
+from eigenveil.kernels.fixed_point import exact_dots, exact_sum
 from eigenveil.kernels.row_loop import FLOOR, TINY, Loop, upper_norm, upper_square
 
 Y_BITS = 29
@@ -67,12 +68,14 @@ class SparseRowLoop(Loop):
     ) -> None:
         self.y_scales = np.array(y_scales, dtype=np.float64)
         weights = np.zeros_like(C) if W is None else W
-        super().__init__(weights, C, inner=inner, exponents=exponents, f_scale=f_scale, shift=shift)
+        self.centred = bool(np.any(C))  # C^T x is 0 where C is: nothing changes if it is not computed
+        super().__init__(
+            weights, C, inner=inner, exponents=exponents, f_scale=f_scale, shift=shift, centred=self.centred
+        )
         self.both_shift = np.zeros(self.both.shape[1])
         self.mm = 0.0
         if self.shift is not None:
-            with np.errstate(all="ignore"):
-                self.both_shift[:] = [exact_sum(column * self.shift) for column in self.both.T]
+            self.both_shift[:] = exact_dots(self.both, self.shift)
             self.mm = upper_square(upper_norm(self.shift))
         if W is None:
             self.both_shift[: self.m] = -1.0  # so that y = 0 - (-1) = 1
@@ -93,15 +96,14 @@ class SparseRowLoop(Loop):
     def add(self, rows: sparse.csr_array[Any, Any], skip: BoolArray | None = None) -> FloatArray:
         """Add a block of rows; returns their norms, as `RowLoop.add` does."""
         norms = np.empty(rows.shape[0])
-        with np.errstate(all="ignore"):
-            data = rows.data.astype(np.float64, copy=False)
-        indices, indptr = rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64)
+        data, indices, indptr = _entries(rows)
         if not loops.compiled():
             self._add_in_numpy(data, indices, indptr, skip, norms)
         else:
             flags = None if skip is None else skip.astype(np.uint8)
             head = (data, indices, indptr, norms.size, self.shift, self.mm, flags, self.both, self.both_shift)
-            sizes = (self.m, self.both.shape[1], self.cc, 2.0**-50, self.inner.size)
+            centred = ctypes.c_int(self.centred)
+            sizes = (self.m, self.both.shape[1], centred, self.cc, 2.0**-50, self.inner.size)
             clips = (self.inner, self.per_grid, self.y_scales, self.f_scale)
             totals = (self.d, self.mp, self._sums, self._y_words, self.f_sums)
             loops.call("csr_survey", *head, *sizes, *clips, *totals, norms, np.empty(self.both.shape[1] + self.mp))
@@ -131,7 +133,7 @@ class SparseRowLoop(Loop):
                 yy = cross = 0.0
                 for j in range(m):
                     yy += y[j] * y[j]
-                    cross += y[j] * y[m + j]
+                    cross += y[j] * y[m + j] if self.centred else 0.0
                 whole = ((xx + self.mm) + self.d * TINY) * (yy + m * TINY)
                 exact = ((xx - 2 * xm) + self.mm) * yy - 2 * cross + self.cc
                 margin = 2.0**-50 * float(x.size + m + 64) * (whole + self.cc) + FLOOR
@@ -147,3 +149,62 @@ class SparseRowLoop(Loop):
                         self._y_words[q] += [w >> Y_BITS, w & ((1 << Y_BITS) - 1)]
                     moved = np.rint((y[:m] * f * self.per_grid[q]) * x[:, None]).astype(np.int64)
                     np.add.at(self._sums[q], (k[:, None], np.arange(m)), moved)
+
+
+class SparseSpread:
+    """y_j^2, y = U^T x, of every row x of a CSR array, and last what they leave of ||x||^2; as `spread`.
+
+    The shift, which is taken off every row, stays implicit. What is public is worked out once for all blocks.
+    """
+
+    def __init__(self, U: FloatArray, shift: FloatArray | None) -> None:
+        self._k, self._shift = U.shape[1], shift
+        self._wide = loops.padded_columns(U)
+        self._along = np.zeros(self._wide.shape[1]) if shift is None else exact_dots(self._wide, shift)
+        with np.errstate(over="ignore"):
+            self._whole = 0.0 if shift is None else exact_sum(shift**2)
+
+    def __call__(self, rows: sparse.csr_array[Any, Any]) -> FloatArray:
+        """The k + 1 numbers of every row; nan for a bad one."""
+        n, k = rows.shape[0], self._k
+        entries = _entries(rows)
+        if not loops.compiled():
+            return loops.with_rest(*self._in_numpy(*entries))
+        out = np.empty((n, k + 1))
+        public = (self._shift, self._whole, self._wide, self._along, k, self._wide.shape[1])
+        loops.call("csr_spread", *entries, n, *public, out, np.empty(self._wide.shape[1]))
+        return out
+
+    def _in_numpy(
+        self, x: FloatArray, column: npt.NDArray[np.int32], indptr: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The numpy twin: y and squared norms, entries added one by one in their order."""
+        n, shift = indptr.size - 1, self._shift
+        of_row = np.repeat(np.arange(n), np.diff(indptr))
+        with np.errstate(all="ignore"):
+            y = sums_by(of_row, n, (x * u[column] for u in self._wide.T[: self._k]))
+            if shift is None:
+                return y, sums_by(of_row, n, [x * x])[:, 0]
+            there = shift[column]
+            squares = sums_by(of_row, n, [(x - there) ** 2, there**2])
+            elsewhere = np.maximum(self._whole - squares[:, 1], 0.0)
+            return y - self._along[: self._k], squares[:, 0] + elsewhere
+
+
+def sums_by(group: IntArray, groups: int, columns: Iterable[FloatArray]) -> FloatArray:
+    """The sum of each column's values over every group, added one by one in their order: no group sees another.
+
+    Examples
+    --------
+    >>> sums_by(np.array([0, 2, 2]), 3, [np.array([1.0, 2.0, 3.0])]).tolist()
+    [[1.0], [0.0], [5.0]]
+    """
+    sums = [np.bincount(group, weights=values, minlength=groups) for values in columns]
+    return np.stack(sums, axis=1).astype(np.float64, copy=False)  # without values, bincount returns integers
+
+
+def _entries(rows: sparse.csr_array[Any, Any]) -> tuple[FloatArray, npt.NDArray[np.int32], IntArray]:
+    """Values, columns and where rows start, in the types that loops take."""
+    with np.errstate(all="ignore"):
+        data = rows.data.astype(np.float64, copy=False)
+    return data, rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64)

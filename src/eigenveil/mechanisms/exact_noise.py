@@ -51,6 +51,7 @@ _BLOCK = 1 << 15  # tries handled at once: what they need stays in cache
 _EXP_TOLERANCE = 2.0**-42
 _TAYLOR = [(-1.0) ** i / math.factorial(i) for i in range(15, -1, -1)]
 _MORE_BITS = 64
+_GUIDE_BITS, _DOUBTFUL = 14, -1
 
 
 @dataclass
@@ -177,6 +178,15 @@ class ExactSampler:
         return (np.cumsum(self._weights, dtype=np.int64) - 1).astype(np.uint64)
 
     @cached_property
+    def _guide(self) -> npt.NDArray[np.int16]:
+        """The cell of all select numbers with the same upper bits, or `_DOUBTFUL` where they are in several."""
+        width = 1 << (_SELECT_BITS - _GUIDE_BITS)
+        first = np.arange(1 << _GUIDE_BITS, dtype=np.uint64) * np.uint64(width)
+        low = np.searchsorted(self._last_of_cell, first)
+        high = np.searchsorted(self._last_of_cell, first + np.uint64(width - 1))
+        return np.where(low == high, low, _DOUBTFUL).astype(np.int16)
+
+    @cached_property
     def _sure(self) -> npt.NDArray[np.uint64]:
         """A u below this many 2^-51 is accepted whatever y is; 0 for the tail and for no cell."""
         ends = [self._exponent(Fraction(j + 1, _CELLS_PER_UNIT)) for j in range(len(self._weights) - 1)]
@@ -201,7 +211,7 @@ class ExactSampler:
 
     def _block(self, scale: int, tries: int, source: ByteSource) -> IntArray:
         negative, select, place, uniform = _unpack(source(16 * tries), tries)
-        cell = np.searchsorted(self._last_of_cell, select).astype(np.uint64)
+        cell = self._cells(select)
         accepted = uniform < self._sure[cell]
         doubtful = np.flatnonzero(~accepted)
         yes, no = self._filter(cell[doubtful], place[doubtful], uniform[doubtful])
@@ -215,6 +225,15 @@ class ExactSampler:
         values = self._round(scale, (cell << np.uint64(_PLACE_BITS)) | place, accepted, exact, source)
         np.negative(values, out=values, where=negative)
         return values[accepted]
+
+    def _cells(self, select: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        """The cell that each select number chooses: by its upper bits alone, where these leave no doubt."""
+        upper = (select >> np.uint64(_SELECT_BITS - _GUIDE_BITS)).astype(np.int64)
+        cell = self._guide[upper]
+        doubtful = np.flatnonzero(cell == _DOUBTFUL)
+        found = cell.astype(np.uint64)
+        found[doubtful] = np.searchsorted(self._last_of_cell, select[doubtful])
+        return found
 
     def _filter(
         self, cell: npt.NDArray[np.uint64], place: npt.NDArray[np.uint64], uniform: npt.NDArray[np.uint64]

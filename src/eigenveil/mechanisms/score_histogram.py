@@ -20,10 +20,9 @@ from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.engines import SampledPopulation
 from eigenveil.engines.query import Chunk
 from eigenveil.errors import InvalidInputError
-from eigenveil.kernels import row_product, squared_row_norms
+from eigenveil.kernels import row_product, squared_row_norms, sums_by
 from eigenveil.mechanisms.veil import Veil
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
-from eigenveil.operators.from_rows import sums_by
 from eigenveil.operators.operator import cut
 from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation

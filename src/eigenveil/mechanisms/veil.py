@@ -209,7 +209,9 @@ class Grant(Uncopied):
                 )
             self._left -= steps.size
         noise = self._noise(self._steps(weight), steps.size, self._veil.source).reshape(steps.shape)
-        return np.ldexp((steps + noise).astype(np.float64), self.exponent)  # modulo 2^64, as steps are
+        noise += steps  # modulo 2^64, as steps are
+        released = noise.astype(np.float64)
+        return np.ldexp(released, self.exponent, out=released)
 
     def _steps(self, weight: float) -> int:
         return max(1, math.ceil(self._exact_scale * Fraction(weight) / Fraction(2) ** self.exponent))

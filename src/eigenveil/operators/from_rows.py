@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
-from eigenveil._typing import BoolArray, FloatArray, IntArray
+from eigenveil._typing import BoolArray, FloatArray
 from eigenveil.kernels import (
-    exact_sum,
+    SparseSpread,
     projected_out,
     row_product,
     spread,
@@ -99,11 +99,8 @@ class FromRows:
 
         Sparse rows stay sparse unless something is removed.
         """
-        if self.sparse and self.removed is None:
-            return with_rest(*self._sparse_products(values, U))
         if self.removed is None:
-            assert not sparse.issparse(values)
-            return spread(values, U, self.shift)
+            return self.spreading(U)(values)
         out = np.empty((values.shape[0], U.shape[1] + 1))
         for where in cut(len(out), 16 * self.d):  # pieces that stay in the cache
             rows = self.dense(values[where])
@@ -117,20 +114,12 @@ class FromRows:
         squares[~np.isfinite(squares).all(axis=1)] = np.nan
         return squares
 
-    def _sparse_products(self, values: Any, U: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """U^T x and the squared norm of every row, from the entries present."""
-        n, column = values.shape[0], values.indices
-        of_row = np.repeat(np.arange(n), np.diff(values.indptr))
-        with np.errstate(invalid="ignore", over="ignore"):
-            x = values.data.astype(np.float64)
-            y = sums_by(of_row, n, (x * u[column] for u in U.T))
-            if self.shift is None:
-                return y, sums_by(of_row, n, [x * x])[:, 0]
-            y -= [exact_sum(u * self.shift) for u in U.T]
-            there = self.shift[column]
-            squares = sums_by(of_row, n, [(x - there) ** 2, there**2])
-            elsewhere = np.maximum(exact_sum(self.shift**2) - squares[:, 1], 0.0)
-            return y, squares[:, 0] + elsewhere
+    def spreading(self, U: FloatArray) -> Callable[[Any], FloatArray]:
+        """`row_variances` along the same U for many blocks, where nothing is removed."""
+        assert self.removed is None
+        if self.sparse:
+            return SparseSpread(U, self.shift)
+        return lambda values: spread(values, U, self.shift)
 
     def shifted(self, shift: FloatArray) -> Self:
         """The operator with `shift`, rounded to single precision, taken off every row."""
@@ -140,15 +129,3 @@ class FromRows:
     def projected(self, removed: FloatArray) -> Self:
         """The operator of P A P."""
         return replace(self, removed=also_removed(self.removed, removed))
-
-
-def sums_by(group: IntArray, groups: int, columns: Iterable[FloatArray]) -> FloatArray:
-    """The sum of each column's values over every group, added one by one in their order: no group sees another.
-
-    Examples
-    --------
-    >>> sums_by(np.array([0, 2, 2]), 3, [np.array([1.0, 2.0, 3.0])]).tolist()
-    [[1.0], [0.0], [5.0]]
-    """
-    sums = [np.bincount(group, weights=values, minlength=groups) for values in columns]
-    return np.stack(sums, axis=1).astype(np.float64, copy=False)  # without values, bincount returns integers

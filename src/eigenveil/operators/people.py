@@ -21,8 +21,9 @@ from eigenveil.kernels import (
     outer_means,
     row_product,
     squared_row_norms,
+    sums_by,
 )
-from eigenveil.operators.from_rows import FromRows, sums_by
+from eigenveil.operators.from_rows import FromRows
 from eigenveil.operators.operator import formed_pieces
 from eigenveil.operators.tensors import MeanRows, Products, Squares, Tensor, Variances
 from eigenveil.sources import Block

@@ -15,6 +15,8 @@ from eigenveil.kernels import (
     RowSurveyor,
     RowVectorSurveyor,
     SparseRowSurveyor,
+    SparseSpread,
+    SparseVarianceSurveyor,
     Surveyor,
     TensorSurveyor,
     VarianceSurveyor,
@@ -56,13 +58,13 @@ class RowsOperator(FromRows):
         return self.row_squares(block.values)[:, columns]
 
     def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """From X W, X C and row norms, with no tensor per row; explicit tensors only of sparse rows' variances."""
+        """From X W, X C and row norms, with no tensor per row."""
         whole = self._whole(tensor)
         shift = self.shift if whole else None  # dense pieces are shifted already
-        if self._formed(tensor):
+        if isinstance(tensor, Squares):
             return TensorSurveyor(centre, clips)
-        if self.sparse and self.removed is None:
-            return SparseRowSurveyor(_columns(tensor, self.d), centre, clips, shift=shift)
+        if self._thin:
+            return self._sparse_surveyor(tensor, centre, clips)
         if isinstance(tensor, MeanRows):
             return RowVectorSurveyor(centre, clips, shift=shift)
         if isinstance(tensor, Variances):
@@ -75,9 +77,15 @@ class RowsOperator(FromRows):
         damped = None if removed is None or clips else DampedNormSurveyor.of(W, centre, removed, shift)
         return damped or RowSurveyor(W, centre, clips, shift=shift, removed=removed)
 
+    def _sparse_surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
+        """The same for rows that stay sparse."""
+        if isinstance(tensor, Variances):
+            return SparseVarianceSurveyor(SparseSpread(tensor.U, self.shift), tensor.entries, centre, clips)
+        return SparseRowSurveyor(_columns(tensor, self.d), centre, clips, shift=self.shift)
+
     def pieces(self, tensor: Tensor, block: Block) -> Iterator[tuple[Any, slice]]:
         """Rows as they are; or a few at a time, explicit tensors or dense rows."""
-        if self._formed(tensor):
+        if isinstance(tensor, Squares):
             return formed_pieces(self, tensor, block)
         if self._whole(tensor):
             return iter([(block.values, slice(None))])
@@ -87,10 +95,10 @@ class RowsOperator(FromRows):
         """Whether a surveyor takes rows as they are in the data, and does all that is done to them."""
         return self.removed is None or (isinstance(tensor, Products) and not self.sparse)
 
-    def _formed(self, tensor: Tensor) -> bool:
-        """Whether tensors are formed: squares, and variances of rows that stay sparse."""
-        thin = self.sparse and self.removed is None
-        return isinstance(tensor, Squares) or (isinstance(tensor, Variances) and thin)
+    @property
+    def _thin(self) -> bool:
+        """Whether rows stay sparse."""
+        return self.sparse and self.removed is None
 
 
 def _columns(tensor: Tensor, d: int) -> FloatArray | None:

@@ -7,6 +7,7 @@ units' own M A_i W D, so D and g put it where it costs least. Sigma itself is th
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -148,7 +149,7 @@ class Question:
         """W."""
         return self.state.V[:, : self.columns.size]
 
-    @property
+    @functools.cached_property
     def centre(self) -> FloatArray:
         """M C D, in single precision; C = W diag(eigenvalues)."""
         m = self.columns.size
