@@ -58,7 +58,7 @@ def test_one_more_draw_than_charged_is_caught(name, monkeypatch):
 
 
 def test_claiming_a_smaller_mu_is_caught_by_recomputation(monkeypatch):
-    monkeypatch.setattr(Entry, "_keeps_mu", lambda _: True)
+    monkeypatch.setattr(Entry, "_noise_suffices", lambda _: True)
     cheat = Ledger(Budget.from_mu(1.0))
     cheat.charge_gaussian("x", mu=0.1, sensitivity=1.0, scale=7.0)
     with pytest.raises(AssertionError):

@@ -43,21 +43,6 @@ def test_charged_before_the_draw_and_a_crash_cannot_hide_it():
     assert veil.ledger.mu == 0.2
 
 
-def test_a_grant_for_several_entries_draws_for_all_of_them():
-    veil = Veil(Ledger(Budget.from_mu(1.0)))
-    grant = veil.gaussian("x", mu=0.2, sensitivity=1.0, draws=2, releases=2, times=3)
-    alone = Veil(Ledger(Budget.from_mu(1.0))).gaussian("x", mu=0.2, sensitivity=1.0, draws=2, releases=2)
-    assert (grant.scale, grant.exponent) == (alone.scale, alone.exponent)
-    assert [(entry.mu, entry.draws) for entry in veil.ledger.entries] == [(0.2, 2)] * 3
-    assert veil.ledger.mu == pytest.approx(0.2 * 3**0.5)
-    with pytest.raises(InvalidInputError, match="nothing was drawn"):
-        grant.release(grant.on_grid([1, 2]))
-    for _ in range(2):
-        assert grant.release(grant.on_grid([1, 2, 3])).shape == (3,)
-    with pytest.raises(InvalidInputError, match="nothing was drawn"):
-        grant.release(grant.on_grid([1, 2, 3]))
-
-
 def test_a_grant_cannot_be_drawn_from_twice():
     veil = Veil(Ledger(Budget.from_mu(1.0)))
     grant = veil.gaussian("x", mu=0.2, sensitivity=1.0, draws=3)
@@ -209,11 +194,3 @@ def test_a_grid_coarser_than_one_lets_no_count_through(mu):
         grant = Veil(Ledger(budget), source=no_noise).gaussian("count", mu=mu, sensitivity=1.0, draws=1)
         found.append(grant.release(grant.on_grid([count]))[0])
     assert abs(found[1] - found[0]) <= 1
-
-
-def test_a_grant_for_several_refuses_what_has_no_row_for_each():
-    grant = Veil(Ledger(Budget.from_mu(10.0))).gaussian("x", mu=0.1, sensitivity=1.0, draws=2, times=3)
-    for shape in ((), (2,), (4, 1)):
-        with pytest.raises(InvalidInputError, match="nothing was drawn"):
-            grant.release(np.zeros(shape, dtype=np.int64))
-    assert grant.release(np.zeros((3, 2), dtype=np.int64)).shape == (3, 2)

@@ -580,13 +580,6 @@ ACCOUNTS = (
         ("tests/mechanisms/test_veil.py",),
     ),
     Mutant(
-        "a grant for many entries charges one",
-        "src/eigenveil/mechanisms/veil.py",
-        "for _ in range(times):",
-        "for _ in range(1):",
-        ("tests/mechanisms/test_veil.py",),
-    ),
-    Mutant(
         "a column is clipped at the widest column's radius",
         "src/eigenveil/kernels/entries.py",
         "self._per_step = math.ldexp(1.0, -exponent) / radii",
