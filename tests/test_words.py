@@ -120,8 +120,8 @@ PAYS = {
     "noisy_count_within",
     *("stability_histogram", "stability_histograms", "sampled_noise"),
 }
-WITHOUT_PURPOSE = {"privacy/ledger.py": 1, "subspace/black_box_pca.py": 1}
-"""An adopted copy, and an oracle that its author vouches for."""
+WITHOUT_PURPOSE = {"privacy/ownership.py": 1, "subspace/black_box_pca.py": 1}
+"""An adopted copy, and an oracle whose guarantee its author declares."""
 
 
 def _without_purpose(source):

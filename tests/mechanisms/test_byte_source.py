@@ -6,14 +6,14 @@ from eigenveil.mechanisms import SeededBytes, Veil, no_noise, system_bytes
 from eigenveil.privacy import Budget, Ledger
 
 
-def test_system_bytes_are_the_operating_systems(monkeypatch):
+def test_system_bytes_come_from_the_operating_system(monkeypatch):
     asked = []
     monkeypatch.setattr(os, "urandom", lambda n: asked.append(n) or b"x" * n)
     assert system_bytes(5) == b"xxxxx"
     assert asked == [5]
 
 
-def test_seeded_stream_is_the_same_however_it_is_cut():
+def test_seeded_stream_does_not_depend_on_how_it_is_read():
     whole = SeededBytes(3)(300_000)
     source = SeededBytes(3)
     pieces = b"".join(source(n) for n in (1, 7, 100, 65_536, 0, 100_000, 134_356))
@@ -22,7 +22,7 @@ def test_seeded_stream_is_the_same_however_it_is_cut():
 
 
 @pytest.mark.parametrize("source", [SeededBytes(0), no_noise, os.urandom])
-def test_anything_injected_is_marked_not_private(source):
+def test_an_injected_source_is_marked_not_private(source):
     ledger = Ledger(Budget.from_mu(1.0))
     Veil(ledger, source=source)
     assert not ledger.private
@@ -30,7 +30,7 @@ def test_anything_injected_is_marked_not_private(source):
 
 
 @pytest.mark.parametrize("taken", [0, 1, 65_535, 65_536, 65_537, 200_000])
-def test_a_seeded_stream_goes_on_where_it_was_left(taken):
+def test_a_seeded_stream_continues_at_its_position(taken):
     first = SeededBytes(5)
     first(taken)
     assert first.position == taken

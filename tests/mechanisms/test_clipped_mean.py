@@ -36,7 +36,7 @@ def run(
 
 
 def transcription(values, centre, n_hat, quantile):
-    """The three steps of the pseudo-code, written once more in plain numpy."""
+    """The three steps of the pseudo-code in plain numpy."""
     residuals = (values - centre).reshape(len(values), -1)
     norms = np.linalg.norm(residuals, axis=1)
     radius = next((edge for edge in EDGES if np.sum(norms <= edge) >= quantile * n_hat), EDGES[-1])
@@ -77,7 +77,7 @@ def test_ledger_is_radius_and_sum(relation, factor):
 
 
 def test_noise_shrinks_with_the_spread_around_the_centre():
-    """The point of tracking: a good centre makes the same mean far more exact at the same cost."""
+    """The purpose of tracking: a centre close to the units gives a more accurate mean at the same cost."""
     rng = np.random.default_rng(3)
     values = 1000 + rng.normal(size=(5000, 10)) * 0.01
     far, _ = run(values, source=None)
@@ -105,7 +105,7 @@ def test_edge_cases():
             run(np.ones((1, 1)), quantile=quantile)
 
 
-def test_a_centre_that_a_wild_round_has_thrown_far_away_is_no_error():
+def test_a_centre_far_away_is_no_error():
     centre = np.full(2, 1e60)
     release, _ = run(np.ones((3, 2)), centre=centre, source=None)
     assert np.all(np.isfinite(release.value))
@@ -117,7 +117,7 @@ SHAPES = [((20,), False), ((5, 4), False), ((6, 6), True)]
 @pytest.mark.parametrize("relation", ["add-remove", "replace", "empty-slot"])
 @pytest.mark.parametrize(("shape", "symmetric"), SHAPES)
 @pytest.mark.parametrize("rule", [AtQuantile(mu=0.1, quantile=0.5), Given(2.0)])
-def test_it_states_the_noise_that_the_ledger_says_was_drawn(relation, shape, symmetric, rule):
+def test_stated_noise_equals_the_noise_in_the_ledger(relation, shape, symmetric, rule):
     values = np.zeros((100, *shape)) + 0.1
     release, ledger = run(values, rule=rule, symmetric=symmetric, relation=relation, source=None)
     total = ledger.entries[-1]
@@ -127,8 +127,8 @@ def test_it_states_the_noise_that_the_ledger_says_was_drawn(relation, shape, sym
 
 
 @pytest.mark.parametrize(("shape", "symmetric"), SHAPES)
-def test_the_stated_noise_is_what_means_scatter_by(shape, symmetric):
-    """On the diagonal, and smaller by sqrt(2) off it, for symmetric matrices."""
+def test_stated_noise_is_the_standard_deviation_of_means(shape, symmetric):
+    """For symmetric matrices, on the diagonal; smaller by sqrt(2) off the diagonal."""
     values = np.zeros((10, *shape))
     taken = [run(values, rule=Given(3.0), symmetric=symmetric, source=None)[0] for _ in range(300)]
     scatter = np.std([release.value for release in taken], axis=0) / taken[0].noise
@@ -136,7 +136,7 @@ def test_the_stated_noise_is_what_means_scatter_by(shape, symmetric):
     np.testing.assert_allclose(scatter, expected, rtol=0.25)
 
 
-def test_a_given_radius_is_free_and_taken_as_it_is():
+def test_a_given_radius_is_free_and_unchanged():
     release, ledger = run(np.ones((50, 3)), rule=Given(0.5))
     assert (release.radius, len(ledger.entries)) == (0.5, 1)
     assert math.isnan(release.kept)
@@ -147,13 +147,13 @@ def test_a_given_radius_is_free_and_taken_as_it_is():
         run(np.ones((50, 3)), rule=Given(0.0))
 
 
-def test_a_search_says_what_it_was_to_hold():
+def test_a_search_reports_its_quantile():
     release, _ = run(np.random.default_rng(0).normal(size=(200, 3)), quantile=0.9)
     assert (release.kept, release.seen) == (0.9, release.radius)
 
 
 @pytest.mark.parametrize(("shape", "symmetric"), SHAPES)
-def test_offset_is_how_far_the_mean_lies_from_the_centre_over_the_radius(shape, symmetric):
+def test_offset_is_the_distance_of_the_mean_over_the_radius(shape, symmetric):
     values = np.ones((400, *shape))
     length = math.sqrt(math.prod(shape))
     exact, _ = run(values, rule=Given(4 * length), symmetric=symmetric)

@@ -53,7 +53,7 @@ def test_value_without_noise():
 @pytest.mark.parametrize(
     "rows", [np.zeros((0, 3)), np.array([[np.nan, 1, 1], [np.inf, 0, 0], [1e200, 0, 0]]), np.zeros((4, 3))]
 )
-def test_nothing_to_add(rows):
+def test_no_valid_units(rows):
     out, _ = release(rows)
     np.testing.assert_array_equal(out, np.zeros(3))
 
@@ -64,7 +64,7 @@ def test_a_huge_unit_adds_no_more_than_the_radius():
 
 
 @pytest.mark.parametrize("radius", [0.0, -1.0, math.nan, math.inf])
-def test_bad_radius_is_refused_before_the_charge(radius):
+def test_invalid_radius_is_refused_before_the_charge(radius):
     veil = Veil(Ledger(Budget.from_mu(1.0)))
     with pytest.raises(InvalidInputError):
         noisy_clipped_sum(TensorPopulation(np.zeros((1, 2))), centre=np.zeros(2), radius=radius, mu=0.1, veil=veil)

@@ -1,4 +1,4 @@
-"""Counts and sums of columns without noise are those of the data, and one entry of the ledger pays for all."""
+"""Without noise, counts and sums of columns are exact, and one entry of the ledger pays for all columns."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def veil(relation, source=no_noise):
 
 
 @pytest.mark.parametrize(("relation", "root", "twice"), [("add-remove", 2.0, 1), ("replace", 8**0.5, 2)])
-def test_counts_and_sums_and_what_they_cost(relation, root, twice):
+def test_counts_and_sums_and_their_cost(relation, root, twice):
     own = veil(relation)
     counts = column_counts(columns(), EDGES, mu=0.5, veil=own, note="all")
     expected = [np.histogram(np.abs(column), np.append(0, EDGES))[0] for column in GOOD.T]

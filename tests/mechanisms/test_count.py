@@ -40,7 +40,7 @@ def test_costs_mu_under_add_remove_and_nothing_under_replace():
     assert "public under replace" in str(veil.ledger)
 
 
-def test_noise_has_the_paid_spread():
+def test_noise_has_the_stated_standard_deviation():
     population = TensorPopulation(np.ones((100, 1)))
     counts = [noisy_count(population, mu=0.5, veil=make_veil(source=None)).value for _ in range(2000)]
     assert np.mean(counts) == pytest.approx(100, abs=6 * 2 / np.sqrt(2000))
@@ -48,7 +48,7 @@ def test_noise_has_the_paid_spread():
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_counts_state_the_noise_that_the_ledger_says_was_drawn(relation):
+def test_stated_noise_equals_the_noise_in_the_ledger(relation):
     veil, population = make_veil(relation), TensorPopulation(np.ones((5, 1)))
     count = noisy_count(population, mu=0.1, veil=veil)
     census = noisy_census(population, mu=0.1, veil=veil)
@@ -125,20 +125,20 @@ GOOD, BAD, NOTHING = [1.0, 2.0], [np.nan, 1.0], [np.inf, np.inf]
         ("empty-slot", [GOOD, GOOD], [GOOD], 0.5),  # where no slot is held for it; ratios are of squares
     ],
 )
-def test_census_sensitivity_holds_and_is_reached(census, relation, before, after, moved):
+def test_census_sensitivity_holds_and_is_attained(census, relation, before, after, moved):
     ratio = stated_sensitivity_holds(census, relation, np.array(before), np.array(after))
     assert ratio == pytest.approx(moved)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_census_draws_what_the_ledger_says(census, relation):
+def test_census_draws_match_the_ledger(census, relation):
     rows = np.random.default_rng(0).normal(size=(40, 3))
     draws_match_ledger(census, relation, rows)
     noise_matches_ledger(census, relation, rows)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_census_noise_has_the_paid_spread(relation):
+def test_census_noise_has_the_stated_standard_deviation(relation):
     rows = np.ones((100, 1))
     rows[:30] = np.nan
     taken = [noisy_census(TensorPopulation(rows), mu=0.5, veil=make_veil(relation, None)) for _ in range(1500)]
@@ -151,7 +151,7 @@ def test_census_noise_has_the_paid_spread(relation):
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_one_bad_row_changes_no_shape(relation):
+def test_one_invalid_row_changes_no_shape(relation):
     rows = np.random.default_rng(0).normal(size=(50, 3))
     spoilt = rows.copy()
     spoilt[7, 1] = np.nan

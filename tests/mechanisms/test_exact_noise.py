@@ -1,4 +1,4 @@
-"""The sampler has exactly the law it claims."""
+"""The sampler has exactly the stated distribution."""
 
 import math
 from fractions import Fraction
@@ -37,7 +37,7 @@ def laplace_pmf(k, scale):
 
 
 def chi_square_p(draws, pmf, scale):
-    """P-value of draws against pmf(k, scale), bins with fewer than 10 expected thrown together."""
+    """P-value of draws against pmf(k, scale); bins with fewer than 10 expected draws are merged."""
     reach = next(k for k in range(1, 10_000) if draws.size * pmf(k, scale) < 10)
     support = np.arange(-reach + 1, reach)
     expected = np.array([pmf(int(k), scale) for k in support]) * draws.size
@@ -71,7 +71,7 @@ def test_tails_are_exact(normal, reach):
 
 @pytest.mark.parametrize(("draw", "law"), [(gaussian_integers, "norm"), (laplace_integers, "laplace")])
 @pytest.mark.parametrize("scale", [(1 << 24) + 12_345, (1 << 36) + 1])
-def test_law_at_working_scales(draw, law, scale):
+def test_distribution_at_typical_scales(draw, law, scale):
     draws = draw(scale, 100_000, system_bytes)
     assert stats.kstest(draws / scale, law).pvalue > ALARM
     low_bits = np.bincount(draws & 15, minlength=16)
@@ -80,7 +80,7 @@ def test_law_at_working_scales(draw, law, scale):
     assert lag.pvalue > ALARM
 
 
-def test_law_where_every_rounding_is_exact():
+def test_distribution_where_every_rounding_is_exact():
     """At scales near 2^52 floats cannot round, and all draws take the exact path."""
     scale = (1 << 51) + 1
     draws = gaussian_integers(scale, 4000, system_bytes)
@@ -90,14 +90,14 @@ def test_law_where_every_rounding_is_exact():
 
 @pytest.mark.parametrize("sampler", [HALF_NORMAL, EXPONENTIAL, ExactSampler(normal=True, reach=1)])
 def test_floats_only_filter(sampler, monkeypatch):
-    """With the float filter switched off every decision is made exactly, and no answer changes."""
+    """Without the float filter, every decision is made exactly, and no result changes."""
     fast = sampler.integers(1000, 3_000, SeededBytes(11))
     monkeypatch.setattr(exact_noise, "_EXP_TOLERANCE", 10.0)
     slow = sampler.integers(1000, 3_000, SeededBytes(11))
     np.testing.assert_array_equal(fast, slow)
 
 
-def test_float_error_is_far_inside_the_filters_margin():
+def test_float_error_is_far_below_the_margin_of_the_filter():
     rng = np.random.default_rng(0)
     for sampler in (HALF_NORMAL, EXPONENTIAL):
         cells = rng.integers(0, len(sampler._weights) - 1, 300).astype(np.uint64)
@@ -177,6 +177,6 @@ def test_any_size(size):
 
 
 @pytest.mark.parametrize("scale", [0, -1, 1.5, 1 << 52])
-def test_bad_scale(scale):
+def test_invalid_scale(scale):
     with pytest.raises(InvalidInputError, match="scale"):
         gaussian_integers(scale, 1, system_bytes)

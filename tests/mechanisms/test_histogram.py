@@ -25,7 +25,7 @@ def test_threshold_and_noise_follow_the_relation(relation, scale):
     assert entry.scale == pytest.approx(scale)
 
 
-def test_the_ledger_does_not_say_how_many_bins_there_were():
+def test_the_ledger_does_not_state_the_number_of_bins():
     ledgers = []
     for bins in ([], [1] * 50, list(range(40))):
         veil = make_veil(source=SeededBytes(0))
@@ -40,8 +40,8 @@ def test_order_is_that_of_the_bins():
         assert list(stability_histogram(data, epsilon=1.0, delta=1e-3, veil=make_veil())) == [-3, 2, 5]
 
 
-def test_a_single_unit_is_named_with_probability_delta():
-    """A bin of one unit: the event that delta pays for, measured where delta is large enough to see."""
+def test_a_single_unit_is_released_with_probability_delta():
+    """A bin of one unit is the event that delta pays for; delta is large here, so that it can be measured."""
     delta, rounds = 0.05, 4000
     named = sum(
         bool(stability_histogram([9], epsilon=1.0, delta=delta, veil=make_veil(delta=delta)))
@@ -57,7 +57,7 @@ def test_edge_cases():
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0, 1e-6), (1, 0), (1, 1), (math.nan, 1e-6)])
-def test_bad_costs(epsilon, delta):
+def test_invalid_costs(epsilon, delta):
     with pytest.raises(InvalidInputError):
         stability_histogram([1], epsilon=epsilon, delta=delta, veil=make_veil())
 

@@ -1,4 +1,4 @@
-"""Noisy numbers of what is left out. Sensitivity, draws and noise are searched through tests/support/catalogue."""
+"""Noisy counts of excluded rows. tests/support/catalogue.py has it checked for sensitivity, draws and noise."""
 
 from dataclasses import replace
 
@@ -41,8 +41,8 @@ def test_rows_have_groups_only():
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 @pytest.mark.parametrize("name", ["rows left out", "values left out of sparse rows"])
-def test_the_stated_sensitivity_is_needed(name, relation):
-    """A unit with all numbers at 1 comes close to it: half of the person's rows are lost, or all groups are 0."""
+def test_the_stated_sensitivity_is_tight(name, relation):
+    """A unit with all numbers at 1 comes close to it: half of the rows are excluded, or all groups are 0."""
     worst = [np.nan, np.nan] if name == "rows left out" else [0.0, 0.0]
     before = [[1.0, 1.0], worst]
     after = [[1.0, 1.0], [1.0, 1.0]] if relation == "replace" else [[1.0, 1.0]]
@@ -50,7 +50,7 @@ def test_the_stated_sensitivity_is_needed(name, relation):
     assert ratio == pytest.approx(1.0 if "values" in name else (1 + 0.25) / 2)
 
 
-def test_noise_has_the_paid_spread():
+def test_noise_has_the_stated_standard_deviation():
     taken = []
     for seed in range(400):
         units = open_quiet(spoilt(30), relation="add-remove", source=SeededBytes(seed))

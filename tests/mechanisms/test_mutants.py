@@ -1,4 +1,4 @@
-"""The checks of this suite can fail: classic mistakes are put into the code, and each is caught."""
+"""The checks of this suite can fail: each of some classic mistakes in the code is caught."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_one_more_draw_than_charged_is_caught(name, monkeypatch):
 
 
 def test_claiming_a_smaller_mu_is_caught_by_recomputation(monkeypatch):
-    monkeypatch.setattr(Entry, "_keeps_mu", lambda _: True)
+    monkeypatch.setattr(Entry, "_noise_suffices", lambda _: True)
     cheat = Ledger(Budget.from_mu(1.0))
     cheat.charge_gaussian("x", mu=0.1, sensitivity=1.0, scale=7.0)
     with pytest.raises(AssertionError):
@@ -75,7 +75,7 @@ def test_adding_mu_instead_of_squares_is_caught_by_recomputation():
         recompute(cheat)
 
 
-def test_clipping_without_care_is_caught(monkeypatch):
+def test_naive_clipping_is_caught(monkeypatch):
     def careless(block, squares, *, size, radius, exponent):  # noqa: ARG001
         factors = np.minimum(1, radius / np.sqrt(squares))
         return np.rint(np.ldexp(block * factors[:, None], -exponent))
@@ -92,8 +92,8 @@ def test_clipping_without_care_is_caught(monkeypatch):
         search()
 
 
-def test_a_count_that_sees_other_rows_is_caught(monkeypatch):
-    """Norms that depend on who else is there, as BLAS gives them, move a count by more than 1."""
+def test_a_count_that_depends_on_other_rows_is_caught(monkeypatch):
+    """Norms that depend on other rows, as with BLAS, change a count by more than 1."""
     honest = clips.squared_norms
     monkeypatch.setattr(clips, "squared_norms", lambda block: honest(block) * (1 + block[0, 0] ** 2))
     rows = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
@@ -101,14 +101,14 @@ def test_a_count_that_sees_other_rows_is_caught(monkeypatch):
         stated_sensitivity_holds("radius", "replace", rows, np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]]))
 
 
-def test_counting_without_a_grant_is_impossible_to_miss(monkeypatch):
+def test_counting_without_a_grant_is_caught(monkeypatch):
     """A mechanism that releases without noise never touches the source, and the ledger shows a draw."""
     monkeypatch.setattr(Grant, "release", lambda _, steps, **__: steps.astype(float))
     with pytest.raises(AssertionError):
         draws_match_ledger("count", "add-remove", ROWS)
 
 
-def test_the_unmutated_house_passes_what_the_mutants_failed():
+def test_the_code_without_mutants_passes():
     for name in GAUSSIAN:
         draws_match_ledger(name, "add-remove", ROWS)
         noise_matches_ledger(name, "replace", ROWS)

@@ -28,7 +28,7 @@ def test_without_noise_it_is_the_curve():
     np.testing.assert_allclose(found.excess[:20], excess[:20], rtol=0.05)
 
 
-def test_it_is_seen_also_where_more_than_half_of_the_units_are_zero():
+def test_curve_if_more_than_half_of_the_units_are_zero():
     norms = np.random.default_rng(0).lognormal(size=50_000)
     norms[:30_000] = 0
     found, _ = curve_of(norms)
@@ -37,14 +37,14 @@ def test_it_is_seen_also_where_more_than_half_of_the_units_are_zero():
     np.testing.assert_allclose(found.excess[:20], excess[:20], rtol=0.05)
 
 
-def test_what_lies_beyond_the_last_edge_counts():
-    """Else it would look as if nothing were clipped there."""
+def test_units_beyond_the_last_edge_count():
+    """Otherwise the curve would say that nothing is clipped there."""
     found, _ = curve_of(np.r_[np.ones(8000), np.full(2000, 1e6)])
     assert found.beyond[-1] == pytest.approx(0.2)
     assert found.excess[-1] == pytest.approx(0.2 * found.edges[-1])
 
 
-def test_what_is_charged():
+def test_charges():
     for relation, sensitivity in (("add-remove", 1.0), ("replace", math.sqrt(2))):
         found, ledger = curve_of(np.ones(100), relation=relation, mu=0.5)
         anchor, counts = ledger.entries
@@ -76,8 +76,8 @@ def test_it_reads_the_data_once():
     assert Counted.reads == 1
 
 
-def test_tails_that_noise_hides_are_empty():
-    """However the noise falls, a few units far out are not seen; many are."""
+def test_tails_dominated_by_noise_are_empty():
+    """A few units far away are not reported, whatever the noise; many are."""
     for seed in range(20):
         veil = Veil(Ledger(Budget.from_mu(1.0)))
         norms = np.r_[np.ones(10_000 - seed), np.full(seed, 50.0)]

@@ -1,4 +1,4 @@
-"""Agreement with OpenDP, which shares no code with us: Gaussian, Laplace and thresholded histogram."""
+"""Agreement with OpenDP, which shares no code with eigenveil: Gaussian, Laplace and thresholded histogram."""
 
 import math
 
@@ -36,7 +36,7 @@ def theirs(kind):
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
-def test_same_law(kind):
+def test_same_distribution(kind):
     a, b = ours(kind), theirs(kind)
     assert stats.ks_2samp(a, b).pvalue > ALARM
     assert stats.ks_2samp(np.abs(a), np.abs(b)).pvalue > ALARM
@@ -60,8 +60,8 @@ def threshold_mechanism(scale, threshold):
     return dp.m.make_laplace_threshold(*space, scale=scale, threshold=threshold)
 
 
-def test_threshold_is_theirs():
-    """Their privacy map says what our threshold costs: one bin, moved by one."""
+def test_same_threshold():
+    """The privacy map of OpenDP gives the cost of our threshold, for one bin that changes by one."""
     for epsilon, delta in [(1.0, 1e-6), (0.3, 1e-4), (2.0, 1e-9)]:
         threshold = stability_threshold(1 / epsilon, delta)
         spent_epsilon, spent_delta = threshold_mechanism(1 / epsilon, math.ceil(threshold)).map((1, 1, 1))

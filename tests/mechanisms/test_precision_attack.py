@@ -29,7 +29,7 @@ def ours(x, n):
 
 
 def attack(release):
-    """The best lower bound for delta at epsilon = 1 over all events of the attack, at 6 sigma."""
+    """Largest lower bound on delta at epsilon = 1 over all events of the attack, at 6 sigma."""
     zero, one = release(0, TRIALS), release(1, TRIALS)
     best = -1.0
     for bits in range(10, 61):
@@ -46,7 +46,7 @@ def test_the_attack_works_on_naive_noise():
     assert attack(naive) > 0.04
 
 
-def test_the_attack_finds_nothing_on_ours():
+def test_the_attack_fails_on_exact_noise():
     assert attack(ours) <= 0.0
 
 

@@ -77,7 +77,7 @@ def test_the_ledger_is_half_histograms_half_gaussian():
     assert 0.4 * classical < total.scale < classical
 
 
-def test_noise_is_what_the_ledger_says():
+def test_noise_matches_the_ledger():
     g = np.random.default_rng(2).normal(size=(3000, 4))
     veil = make_veil(4.0, 1e-2, source=one_sigma, kind=WatchedVeil)
     priv_mean(TensorPopulation(g), top_eigenvalue=1.0, veil=veil, **COST)
@@ -86,7 +86,7 @@ def test_noise_is_what_the_ledger_says():
     np.testing.assert_allclose(added, veil.ledger.entries[-1].scale, rtol=1e-6)
 
 
-def test_dimension_at_which_only_advanced_composition_helps():
+def test_dimension_that_needs_advanced_composition():
     g = np.random.default_rng(0).normal(size=(40_000, 60))
     answer, ledger = run(g, epsilon=0.9, source=None)
     assert ledger.epsilon(1e-2) <= 0.9 * (1 + 1e-9)
@@ -94,7 +94,7 @@ def test_dimension_at_which_only_advanced_composition_helps():
     assert np.abs(answer - g.mean(axis=0)).max() < 2.0
 
 
-def test_split_that_no_theorem_covers_is_refused():
+def test_split_without_a_proof_is_refused():
     with pytest.raises(InvalidInputError, match="by composition"):
         run(np.ones((100, 400)), epsilon=1000.0)
 
@@ -135,7 +135,7 @@ values = st.one_of(st.floats(-300, 300), st.sampled_from([0.0, math.nan, math.in
     bins=st.integers(-2, 2),
 )
 def test_one_unit_moves_one_bin_per_histogram_and_the_sum_by_its_sensitivity(rows, other, index, bins):
-    """Both runs are answered with the same histograms; the truncated sums then differ as stated at most."""
+    """Both runs get the same histograms; the truncated sums then differ by at most the stated sensitivity."""
     seen, sums = [], []
 
     def watch(columns, **_):
@@ -157,7 +157,7 @@ def test_one_unit_moves_one_bin_per_histogram_and_the_sum_by_its_sensitivity(row
 
 
 def test_people_in_the_order_of_their_ids_are_refused():
-    """mutant: it works on places, and another id moves others."""
+    """mutant: PrivMean uses positions, and a different id moves other people."""
     veil = Veil(Ledger(Budget(mu=1.0, epsilon_aside=4.0, delta_aside=1e-2), relation="replace"), source=no_noise)
     people = SampledPopulation(samples.people(np.ones((40, 3)), np.arange(40)), MeanRows())
     with pytest.raises(InvalidInputError, match="order of the ids"):

@@ -79,7 +79,7 @@ values = st.one_of(st.floats(-3, 3), st.sampled_from([0.0, math.nan, math.inf, 1
     index=st.integers(0, 23),
 )
 def test_one_unit_moves_one_eigenvalue(rows, other, index):
-    """What goes into the histogram changes in one entry at most: L1 distance 2, what the ledger states."""
+    """The input of the histogram changes in at most one entry: L1 distance 2, as the ledger states."""
     seen = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "stability_histogram", lambda bins, **_: seen.append(Counter(bins)) or {})
@@ -93,7 +93,7 @@ def test_one_unit_moves_one_eigenvalue(rows, other, index):
 
 
 def test_people_in_the_order_of_their_ids_are_refused():
-    """mutant: it works on places, and another id moves others."""
+    """mutant: PrivRange uses positions, and a different id moves other people."""
     veil = Veil(Ledger(Budget(mu=1.0, epsilon_aside=4.0, delta_aside=1e-2), relation="replace"), source=no_noise)
     people = SampledPopulation(samples.people(np.ones((40, 3)), np.arange(40)), MeanRows())
     with pytest.raises(InvalidInputError, match="order of the ids"):

@@ -35,7 +35,7 @@ def test_without_noise_it_is_the_pseudo_code():
 
 
 def test_lower_bound_is_above_the_margin_with_probability_delta():
-    """Measured where delta is large enough to see."""
+    """delta is large here, so that it can be measured."""
     delta, rounds, above = 0.05, 4000, 0
     for _ in range(rounds):
         veil = Veil(Ledger(Budget(mu=MU, epsilon_aside=EPSILON, delta_aside=delta)))
@@ -52,7 +52,7 @@ def test_bottom_costs_the_test_only_and_releases_nothing():
     assert [entry.what for entry in veil.ledger.entries] == ["propose-test-release: test"]
 
 
-def test_noise_is_for_the_sensitivity_that_was_proven():
+def test_noise_is_for_the_proven_sensitivity():
     veil = make_veil()
     out = run(np.zeros(4000), 1e9, veil=veil, sensitivity_at=lambda _: 3.0, value_error=0.5)
     test, release = veil.ledger.entries
@@ -63,8 +63,8 @@ def test_noise_is_for_the_sensitivity_that_was_proven():
 
 
 @pytest.mark.parametrize("error", [0.0, 0.25, 3.0, 100.0])
-def test_what_the_margin_may_be_wrong_by_is_paid_for(error):
-    """mutant: `margin_error` left out of the Laplace sensitivity; and it is taken off the margin."""
+def test_the_error_of_the_margin_is_paid_for(error):
+    """mutant: `margin_error` missing from the Laplace sensitivity. It is also subtracted from the margin."""
     veil, seen = make_veil(no_noise), []
     run([1.0], 1e4, veil=veil, margin_error=error, sensitivity_at=lambda y: seen.append(y) or 1.0)
     test, _ = veil.ledger.entries

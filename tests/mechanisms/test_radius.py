@@ -23,13 +23,13 @@ def test_the_public_grid():
 
 
 @pytest.mark.parametrize("target", [1, 5, 17, 100])
-def test_without_noise_it_is_the_smallest_edge_that_holds_enough(target):
+def test_without_noise_it_is_the_smallest_edge_with_enough_units(target):
     norms = np.random.default_rng(target).lognormal(sigma=5, size=100)
     found = search(norms[:, None], target)
     assert found == EDGES[np.searchsorted(EDGES, np.sort(norms)[target - 1])]
 
 
-def test_every_edge_can_be_the_answer():
+def test_every_edge_can_be_found():
     for index in [0, 1, 2, 511, 512, 513, 1021, 1022, 1023]:
         assert search(np.array([[EDGES[index]]]), 1) == EDGES[index]
 
@@ -44,7 +44,7 @@ def test_edge_cases():
             search(np.zeros((1, 1)), bad)
 
 
-def test_exactly_ten_counts_are_charged_whichever_way_it_goes():
+def test_exactly_ten_counts_are_charged_for_every_outcome():
     for rows in (np.zeros((3, 1)), np.full((3, 1), 1e100)):
         veil = Veil(Ledger(Budget.from_mu(1.0)))
         search(rows, 2, veil=veil)
@@ -54,7 +54,7 @@ def test_exactly_ten_counts_are_charged_whichever_way_it_goes():
         assert veil.ledger.mu == pytest.approx(0.5)
 
 
-def test_with_many_units_noise_moves_it_little():
+def test_with_many_units_noise_has_little_effect():
     rows = np.random.default_rng(0).normal(size=(20_000, 3))
     median = np.median(np.linalg.norm(rows, axis=1))
     for _ in range(20):
@@ -76,8 +76,8 @@ def near_search(rows, target, *, source=no_noise, mu=0.5, edges=NEAR):
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace", "empty-slot"])
 @pytest.mark.parametrize("edges", [EDGES, EDGES[500:504]])
-def test_it_states_the_noise_of_its_counts(relation, edges):
-    """Before it is bought, after it, and in the ledger."""
+def test_the_noise_of_counts_is_stated(relation, edges):
+    """Before and after the search is bought, and in the ledger."""
     veil = Veil(Ledger(Budget.from_mu(1.0), relation=relation))
     population = TensorPopulation(np.ones((5, 1)))
     found = radius_search(population, centre=np.zeros(1), target=3, mu=0.25, veil=veil, edges=edges)
@@ -95,13 +95,13 @@ def test_fewer_edges_cost_fewer_counts_with_less_noise():
 
 
 @pytest.mark.parametrize("size", [2, 4, 32, 64])
-def test_every_one_of_few_edges_can_be_the_answer(size):
+def test_every_one_of_few_edges_can_be_found(size):
     edges = EDGES[500 : 500 + size]
     for edge in edges:
         assert near_search(np.array([[edge]]), 1, edges=edges)[0] == edge
 
 
-def test_outside_of_the_window_it_is_its_end():
+def test_outside_of_the_window_it_is_the_nearest_end():
     assert near_search(np.full((9, 1), 1e9), 5)[0] == NEAR[-1]
     assert near_search(np.zeros((9, 1)), 5)[0] == NEAR[0]
     assert near_search(np.zeros((0, 1)), 5)[0] == NEAR[-1]
@@ -119,7 +119,7 @@ def test_outside_of_the_window_it_is_its_end():
         np.ones((2, 2)),
     ],
 )
-def test_edges_that_cannot_be_searched_are_refused_before_anything_is_charged(edges):
+def test_invalid_edges_are_refused_before_the_charge(edges):
     veil = Veil(Ledger(Budget.from_mu(1.0)))
     with pytest.raises(InvalidInputError, match="edges must be"):
         radius_search(

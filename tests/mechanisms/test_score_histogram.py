@@ -1,4 +1,4 @@
-"""The picture of units: exact counts, sensitivities that hold and are reached, noise as paid."""
+"""Score histograms: exact counts, sensitivities that hold and are attained, noise as stated."""
 
 import numpy as np
 import pytest
@@ -69,7 +69,7 @@ def test_edges_are_numpys():
 
 @pytest.mark.parametrize("form", ["dense", "sparse", "people of one row"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
-def test_bad_rows_add_nothing(form, bad):
+def test_invalid_rows_add_nothing(form, bad):
     X = rows(400)
     spoilt = np.concatenate([X, [[0.1, bad, 0.1], [0.1, 0.1, bad]]])
     sums = [histogram_of(open_units(FORMS[form](data)), PICTURE, mu=0.1) for data in (X, spoilt)]
@@ -79,14 +79,14 @@ def test_bad_rows_add_nothing(form, bad):
 
 @pytest.mark.parametrize("X", [np.zeros((0, 3)), np.full((3, 3), np.nan)])
 @pytest.mark.parametrize("people", [False, True])
-def test_nobody(X, people):
+def test_no_units(X, people):
     operator = samples.people(X, np.zeros(len(X))) if people else samples.rows(X)
     sums = histogram_of(open_units(operator), PICTURE, mu=0.1)
     assert not sums.inside.any()
     assert sums.outside == 0
 
 
-def test_a_person_counts_as_one_in_all():
+def test_a_person_has_a_total_weight_of_one():
     X, ids = rows(600), np.random.default_rng(1).integers(0, 90, size=600)
     X[ids == 5] = np.nan
     X[np.flatnonzero(ids == 6)[0]] = np.nan
@@ -121,7 +121,7 @@ def of_people(data):
 
 @pytest.fixture(params=["rows", "people", "groups"])
 def mechanism(request, monkeypatch):
-    """In the first column stands whose row it is; groups are told apart by the last one."""
+    """The first column is the person of the row; the last column is the group."""
     groups = 2 if request.param == "groups" else None
     own = AXES[: 3 - (groups is not None)]
     picture = Picture(axes=own, origin=np.zeros(len(own)), edges=EDGES, groups=groups)
@@ -150,7 +150,7 @@ REST = [[9, *IN_ONE], [8, *IN_OTHER]]
         ("empty-slot", [[1, *IN_ONE]], [[1, *BAD]], 1),
     ],
 )
-def test_sensitivity_holds_and_is_reached(mechanism, relation, before, after, moved):
+def test_sensitivity_holds_and_is_attained(mechanism, relation, before, after, moved):
     before, after = np.array(REST + before), np.array(REST + after)
     assert mechanism in ("rows", "people", "groups")
     assert stated_sensitivity_holds("picture", relation, before, after) == pytest.approx(moved)
@@ -162,7 +162,7 @@ ROW = st.lists(st.floats(width=32) | st.sampled_from([0.0, 1.0, -2.0, 2.0]), min
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 @pytest.mark.parametrize("mechanism", ["people", "groups"], indirect=True)
 @given(old=st.lists(ROW, max_size=7), new=st.lists(ROW, max_size=7))
-def test_no_person_moves_more(mechanism, relation, old, new):
+def test_no_person_exceeds_the_sensitivity(mechanism, relation, old, new):
     del mechanism
     new = new if relation == "replace" else []
     before, after = ([*REST, *([1, *one] for one in taken)] for taken in (old, new))
@@ -170,7 +170,7 @@ def test_no_person_moves_more(mechanism, relation, old, new):
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_draws_and_noise_are_what_the_ledger_says(mechanism, relation):
+def test_draws_and_noise_match_the_ledger(mechanism, relation):
     del mechanism
     data = np.column_stack([np.arange(40) % 13, rows(40)[:, :2], np.arange(40) % 3])
     draws_match_ledger("picture", relation, data)
@@ -178,7 +178,7 @@ def test_draws_and_noise_are_what_the_ledger_says(mechanism, relation):
 
 
 @pytest.mark.parametrize(("relation", "scale"), [("add-remove", 2.0), ("replace", 2 * 2**0.5)])
-def test_noise_has_the_paid_spread(relation, scale):
+def test_noise_has_the_stated_standard_deviation(relation, scale):
     edges = (np.linspace(-2, 2, 51), np.linspace(-2, 2, 51))
     picture = Picture(axes=np.eye(2), origin=np.zeros(2), edges=edges)
     sums = histogram_of(
@@ -189,8 +189,8 @@ def test_noise_has_the_paid_spread(relation, scale):
     assert abs(np.mean(sums.inside)) < 5 * scale / 50
 
 
-def test_a_rows_cell_is_its_own_to_the_bit():
-    """Rows lie on edges but for rounding: where others are taken away or moved, none changes its cell."""
+def test_the_cell_of_a_row_depends_on_that_row_alone():
+    """Rows lie on edges up to rounding; if other rows are removed or moved, no row changes its cell."""
     X = np.repeat(rows(64, seed=3), 30, axis=0)
     scores = (X - ORIGIN) @ AXES
     edges = tuple(np.unique(np.concatenate([[-99.0], column, [99.0]])) for column in scores[::30].T)
@@ -202,13 +202,13 @@ def test_a_rows_cell_is_its_own_to_the_bit():
 
 
 @pytest.mark.ledger_beyond_recomputation
-def test_where_noise_drowns_everything_nobody_counts():
-    """Where 1 is no multiple of the grid any more, a unit adds 0 rather than a whole step."""
+def test_where_noise_dominates_units_add_nothing():
+    """If 1 is not a multiple of the grid, a unit adds 0 and not a whole step."""
     sums = histogram_of(open_units(samples.rows(rows())), PICTURE, mu=2.0**-60)
     assert not sums.inside.any()
 
 
-def test_what_is_refused():
+def test_invalid_arguments_are_refused():
     with pytest.raises(InvalidInputError, match="ascending"):
         Picture(axes=AXES, origin=ORIGIN, edges=(EDGES[0], EDGES[1][::-1]))
     with pytest.raises(InvalidInputError, match="ascending"):

@@ -1,4 +1,4 @@
-"""Hypothesis looks for neighbours that move any mechanism by more than it states, under both relations."""
+"""Hypothesis searches for neighbouring datasets that exceed the stated sensitivity of a mechanism."""
 
 import math
 from collections import Counter
@@ -37,7 +37,7 @@ def neighbours(draw, relation):
 
 
 def underflowing(relation):
-    """Rows whose products with exact zeros have squares that underflow, beside entries that nearly overflow."""
+    """Rows whose products with exact zeros have squares that underflow, next to entries that nearly overflow."""
     near, far = [1e-200, 1e-200, 1e-200], [1e-200, 1e154, 1e-200]
     return np.array([near, near, far]), np.array([near, near, near] if relation == "replace" else [near, near])
 
@@ -65,8 +65,8 @@ def test_no_pair_of_neighbours_exceeds_the_stated_sensitivity(name, relation):
         if ("sum" in name or "tracked" in name) and (relation == "add-remove" or "vectors" in name)
     ],
 )
-def test_the_search_can_reach_the_bound(name, relation):
-    """The stated sensitivity is not only safe but needed: a far row and its opposite come within 1 %."""
+def test_the_search_can_attain_the_bound(name, relation):
+    """The stated sensitivity is tight: a row far away and its opposite come within 1 % of it."""
     near, far = [0.2, 0.1], [100.0, 100.0]
     neighbour = [near, [-100.0, -100.0]] if relation == "replace" else [near]
     assert stated_sensitivity_holds(name, relation, np.array([near, far]), np.array(neighbour)) > 0.98
@@ -74,7 +74,7 @@ def test_the_search_can_reach_the_bound(name, relation):
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_ledger_tells_number_and_scale_of_all_draws(name, relation):
+def test_ledger_states_number_and_scale_of_all_draws(name, relation):
     rows = np.random.default_rng(3).normal(size=(40, 3))
     draws_match_ledger(name, relation, rows)
     noise_matches_ledger(name, relation, rows)

@@ -29,8 +29,8 @@ def products(operator):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("plan", [PoissonPlan(0.05), PoissonPlan(0.9), RangePlan(13, 14), RangePlan(5, 5)])
-def test_units_left_out_leave_the_others_as_they_are(form, plan):
-    """Chunks are cut down to the units let in; tensors, counts and sums are the same to the bit."""
+def test_excluded_units_do_not_change_the_others(form, plan):
+    """Chunks hold only the included units; tensors, counts and sums are bitwise the same."""
     operator = FORMS[form]
     everyone = products(operator)
     kept = everyone[~plan.skip(0, 0, len(everyone))]
@@ -43,7 +43,7 @@ def test_units_left_out_leave_the_others_as_they_are(form, plan):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_one_after_the_other_is_everyone_in_order(form):
+def test_singly_yields_every_unit_in_order(form):
     units = open_quiet(FORMS[form])
     singly = np.array([product(W) for product in units.singly()])
     np.testing.assert_array_equal(singly, products(FORMS[form]))
@@ -77,10 +77,10 @@ def test_poisson_samples_are_fresh_and_within_the_part():
     assert np.mean([mask.sum() for mask in masks]) == pytest.approx(inside.sum() / 2, rel=0.15)
 
 
-def test_parts_by_coin_have_no_places():
+def test_parts_by_coin_have_no_positions():
     units = open_quiet(X)
     by_coin = open_quiet(X, relation="add-remove").split(2)[0]
     with pytest.raises(InvalidInputError, match="relation='replace'"):
         by_coin.by_position()
-    with pytest.raises(InvalidInputError, match="before anything is split"):
+    with pytest.raises(InvalidInputError, match="before units are split"):
         units.split(2)[0].by_position()

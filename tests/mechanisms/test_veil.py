@@ -1,4 +1,4 @@
-"""Nothing leaves but through a grant, and a grant is paid for first."""
+"""Values are released only through a grant, and a grant is paid for first."""
 
 import copy
 import itertools
@@ -43,21 +43,6 @@ def test_charged_before_the_draw_and_a_crash_cannot_hide_it():
     assert veil.ledger.mu == 0.2
 
 
-def test_a_grant_for_several_entries_draws_for_all_of_them():
-    veil = Veil(Ledger(Budget.from_mu(1.0)))
-    grant = veil.gaussian("x", mu=0.2, sensitivity=1.0, draws=2, releases=2, times=3)
-    alone = Veil(Ledger(Budget.from_mu(1.0))).gaussian("x", mu=0.2, sensitivity=1.0, draws=2, releases=2)
-    assert (grant.scale, grant.exponent) == (alone.scale, alone.exponent)
-    assert [(entry.mu, entry.draws) for entry in veil.ledger.entries] == [(0.2, 2)] * 3
-    assert veil.ledger.mu == pytest.approx(0.2 * 3**0.5)
-    with pytest.raises(InvalidInputError, match="nothing was drawn"):
-        grant.release(grant.on_grid([1, 2]))
-    for _ in range(2):
-        assert grant.release(grant.on_grid([1, 2, 3])).shape == (3,)
-    with pytest.raises(InvalidInputError, match="nothing was drawn"):
-        grant.release(grant.on_grid([1, 2, 3]))
-
-
 def test_a_grant_cannot_be_drawn_from_twice():
     veil = Veil(Ledger(Budget.from_mu(1.0)))
     grant = veil.gaussian("x", mu=0.2, sensitivity=1.0, draws=3)
@@ -68,7 +53,7 @@ def test_a_grant_cannot_be_drawn_from_twice():
 
 
 class Recording:
-    """The system's bytes, and all that was handed out, piece by piece."""
+    """The bytes of the system, with a record of every piece that was read."""
 
     def __init__(self):
         self.pieces = []
@@ -92,8 +77,8 @@ GRANTS = {
 
 
 @pytest.mark.parametrize("new", GRANTS.values(), ids=GRANTS)
-def test_every_draw_has_noise_of_its_own(new):
-    """mutant: noise of a grant kept and used again for its next draw, or that of another grant."""
+def test_every_draw_has_its_own_noise(new):
+    """mutant: the noise of a draw is used again for the next draw, or for another grant."""
     source = Recording()
     budget = Budget(mu=1.0, epsilon_aside=3.0, delta_aside=1e-4)
     veil = Veil(Ledger(budget), source=source)
@@ -112,8 +97,8 @@ def test_every_draw_has_noise_of_its_own(new):
         assert not np.array_equal(np.sort(one), np.sort(other))
 
 
-def test_the_same_bytes_are_never_asked_for_twice():
-    """Noise is a function of bytes: with a source that counts, two draws get two different stretches of it."""
+def test_no_bytes_are_used_twice():
+    """Noise is a function of bytes: two draws from a source that counts use two different ranges of it."""
     veil = Veil(Ledger(Budget.from_mu(1.0)), source=SeededBytes(1))
     grant = veil.gaussian("x", mu=0.1, sensitivity=1.0, draws=20)
     positions, draws = [veil.source.position], []
@@ -145,7 +130,7 @@ def test_a_grant_draws_nothing_in_a_fork():
     st.integers(1, 10**6),
     st.sampled_from([1, 3, 10]),
 )
-def test_noise_is_never_below_what_was_paid_for(mu, sensitivity, draws, releases):
+def test_noise_is_at_least_what_was_paid_for(mu, sensitivity, draws, releases):
     veil = Veil(Ledger(Budget.from_mu(11.0)))
     grant = veil.gaussian("x", mu=mu, sensitivity=sensitivity, draws=draws, releases=releases)
     scale = grant._steps(1.0) * Fraction(2) ** grant.exponent
@@ -161,7 +146,7 @@ def test_grid_depends_on_public_numbers_only():
     assert grid_exponent(2.0**-40, sensitivity=1.0, size=1) == -31
 
 
-def test_numbers_come_back_exactly_on_the_grid_and_huge_ones_are_cut():
+def test_numbers_are_exact_on_the_grid_and_huge_ones_are_clipped():
     veil = Veil(Ledger(Budget.from_mu(3.0)), source=bytes)
     grant = veil.gaussian("x", mu=1.0, sensitivity=1.0, draws=100)
     counts = np.array([0, 1, -7, 10**9])
@@ -172,7 +157,7 @@ def test_numbers_come_back_exactly_on_the_grid_and_huge_ones_are_cut():
 
 
 @pytest.mark.parametrize("sensitivity", [0.0, -1.0, math.nan, math.inf])
-def test_bad_sensitivity(sensitivity):
+def test_invalid_sensitivity(sensitivity):
     veil = Veil(Ledger(Budget.from_epsilon_delta(1, 1e-6, epsilon_aside=0.5)))
     with pytest.raises(InvalidInputError, match="sensitivity"):
         veil.gaussian("x", mu=0.1, sensitivity=sensitivity, draws=1)
@@ -201,22 +186,14 @@ def test_over_a_part_keeps_the_source_and_charges_the_part():
 
 
 @pytest.mark.parametrize("mu", [2.0**-40, 2.0**-52, 2.0**-60])
-def test_a_grid_coarser_than_one_lets_no_count_through(mu):
-    """Whole numbers that differ by the sensitivity must not come out further apart than it."""
+def test_a_grid_coarser_than_one_releases_no_count(mu):
+    """Released counts must not differ by more than the sensitivity."""
     budget = Budget.from_mu(1.0)
     found = []
     for count in (1000, 1001):
         grant = Veil(Ledger(budget), source=no_noise).gaussian("count", mu=mu, sensitivity=1.0, draws=1)
         found.append(grant.release(grant.on_grid([count]))[0])
     assert abs(found[1] - found[0]) <= 1
-
-
-def test_a_grant_for_several_refuses_what_has_no_row_for_each():
-    grant = Veil(Ledger(Budget.from_mu(10.0))).gaussian("x", mu=0.1, sensitivity=1.0, draws=2, times=3)
-    for shape in ((), (2,), (4, 1)):
-        with pytest.raises(InvalidInputError, match="nothing was drawn"):
-            grant.release(np.zeros(shape, dtype=np.int64))
-    assert grant.release(np.zeros((3, 2), dtype=np.int64)).shape == (3, 2)
 
 
 @pytest.mark.parametrize("sum_", [2**61 - 5, 2**63 - 2**20, 2**63 - 1, -(2**63), 0])

@@ -43,23 +43,23 @@ def test_split_is_in_proportion_and_complete(mu, weights):
 
 
 @pytest.mark.parametrize("weights", [[], [0.0], [-1, 2], [math.nan], [math.inf, 1]])
-def test_bad_weights(weights):
+def test_invalid_weights(weights):
     with pytest.raises(InvalidInputError, match="weights"):
         Budget.from_mu(1.0).split(*weights)
 
 
 @pytest.mark.parametrize("mu", [0, -1, math.nan, math.inf, "1"])
-def test_bad_mu(mu):
+def test_invalid_mu(mu):
     with pytest.raises(InvalidInputError, match="mu must be"):
         Budget.from_mu(mu)
 
 
-def test_bad_set_aside_and_empty_budget():
+def test_invalid_parts_set_aside_and_empty_budget():
     with pytest.raises(InvalidInputError, match="within the total"):
         Budget.from_epsilon_delta(1.0, 1e-6, epsilon_aside=2.0)
     with pytest.raises(InvalidInputError, match="allow something"):
         Budget(mu=0.0)
-    with pytest.raises(InvalidInputError, match="not below 0"):
+    with pytest.raises(InvalidInputError, match="at least 0"):
         Budget(mu=1.0, epsilon_aside=math.nan)
     for bad in (-0.1, math.nan):
         with pytest.raises(InvalidInputError, match="epsilon"):

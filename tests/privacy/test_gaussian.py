@@ -64,7 +64,7 @@ def test_curve_is_answered_wherever_delta_is_below_one():
     ("epsilon", "delta"),
     [(0, 1e-6), (-1, 1e-6), (math.nan, 1e-6), (math.inf, 1e-6), ("1", 1e-6), (1, 0), (1, 1), (1, math.nan)],
 )
-def test_what_is_not_meant_is_refused_with_a_hint(epsilon, delta):
+def test_invalid_arguments_are_refused_with_a_hint(epsilon, delta):
     with pytest.raises(InvalidInputError, match="Hint"):
         gaussian_mu(epsilon, delta)
 

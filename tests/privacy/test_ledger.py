@@ -17,7 +17,7 @@ from support.forks import forking, in_a_fork
 
 @dataclass
 class Coins:
-    """A partition that vouches for itself, or does not."""
+    """Parts that are disjoint, or claim to be."""
 
     parts: int = 2
     stable_under: frozenset[str] = field(default_factory=lambda: frozenset({"removal"}))
@@ -57,7 +57,7 @@ def test_shares_of_the_whole_always_fit_and_then_nothing_more_does(weights):
 
 @settings(max_examples=20)
 @given(st.lists(st.sampled_from([0.01, 0.1, 0.37, 0.6]), max_size=12))
-def test_filter_never_lets_the_total_pass(requests):
+def test_filter_never_exceeds_the_budget(requests):
     ledger = Ledger(Budget.from_mu(0.8))
     for mu in requests:
         left = ledger.remaining_mu
@@ -138,7 +138,7 @@ def test_parallel_only_where_parts_survive_what_the_relation_does(relation, stab
             ledger.parallel(partition)
 
 
-def test_parallel_asks_the_object_that_made_the_parts():
+def test_parallel_checks_that_parts_are_disjoint():
     ledger = Ledger(Budget.from_mu(1.0))
     with pytest.raises(NotDisjointError, match="two parts"):
         ledger.parallel(Coins(honest=False))
@@ -147,7 +147,7 @@ def test_parallel_asks_the_object_that_made_the_parts():
 
 @dataclass
 class Slots:
-    """A partition without end."""
+    """Parts whose number is unbounded."""
 
     parts: int = 0
     stable_under: frozenset[str] = field(default_factory=lambda: frozenset({"emptying", "replacement"}))
@@ -156,31 +156,31 @@ class Slots:
         return "batches of slots"
 
 
-def endless_ledger(**aside):
+def stream_ledger(**aside):
     return Ledger(Budget.from_epsilon_delta(1.0, 1e-5, **aside), relation="empty-slot")
 
 
-def test_finished_parts_fold_into_one_line_and_cost_the_dearest():
-    ledger = endless_ledger()
-    batches = ledger.endless(Slots(), name="batches")
-    dearest = 0.0
+def test_finished_parts_merge_into_one_line_and_cost_the_most_expensive():
+    ledger = stream_ledger()
+    batches = ledger.open_ended(Slots(), name="batches")
+    most = 0.0
     for mu in (0.1, 0.2, 0.15) * 5:
         part = batches.part()
         spend(part, mu / 2)
         spend(part, mu / 2)
-        dearest = max(dearest, mu * math.sqrt(0.5))
-        assert ledger.mu == pytest.approx(dearest)
+        most = max(most, mu * math.sqrt(0.5))
+        assert ledger.mu == pytest.approx(most)
         batches.finish()
-        assert ledger.mu == pytest.approx(dearest)
+        assert ledger.mu == pytest.approx(most)
         assert len(ledger.entries) == 1
     assert batches.finished == 15
     assert sum(entry.draws for entry in ledger.entries) == 30
     assert "15 finished batches (at most mu = 0.1414 each" in str(ledger)
 
 
-def test_folding_for_ever_adds_no_last_bits():
-    ledger = endless_ledger()
-    batches = ledger.endless(Slots(), name="batches")
+def test_merging_many_parts_adds_no_rounding_error():
+    ledger = stream_ledger()
+    batches = ledger.open_ended(Slots(), name="batches")
     costs = set()
     for _ in range(2000):
         spend(batches.part(), ledger.budget.mu * 0.999)
@@ -191,9 +191,9 @@ def test_folding_for_ever_adds_no_last_bits():
 
 
 def test_an_open_part_is_limited_and_a_finished_one_cannot_be_charged():
-    ledger = endless_ledger()
+    ledger = stream_ledger()
     mu = ledger.budget.mu
-    batches = ledger.endless(Slots(), name="batches")
+    batches = ledger.open_ended(Slots(), name="batches")
     first = batches.part()
     spend(first, mu)
     with pytest.raises(BudgetExceededError):
@@ -209,9 +209,9 @@ def test_an_open_part_is_limited_and_a_finished_one_cannot_be_charged():
 
 
 def test_what_is_charged_outside_counts_for_every_part():
-    ledger = endless_ledger()
+    ledger = stream_ledger()
     mu = ledger.budget.mu
-    batches = ledger.endless(Slots(), name="batches")
+    batches = ledger.open_ended(Slots(), name="batches")
     spend(batches.part(), 0.6 * mu)
     batches.finish()
     spend(ledger, 0.8 * mu)
@@ -222,9 +222,9 @@ def test_what_is_charged_outside_counts_for_every_part():
     spend(part, 0.6 * mu)
 
 
-def test_folding_keeps_what_is_not_gaussian():
-    ledger = endless_ledger(epsilon_aside=0.2, delta_aside=1e-6)
-    batches = ledger.endless(Slots(), name="batches")
+def test_merging_keeps_non_gaussian_costs():
+    ledger = stream_ledger(epsilon_aside=0.2, delta_aside=1e-6)
+    batches = ledger.open_ended(Slots(), name="batches")
     for epsilon in (0.1, 0.2, 0.05):
         part = batches.part()
         spend(part, 0.05)
@@ -238,16 +238,16 @@ def test_folding_keeps_what_is_not_gaussian():
         batches.part().charge_approximate("h", epsilon=0.21)
 
 
-def test_a_group_without_end_goes_on_after_json():
-    ledger = endless_ledger()
+def test_an_open_ended_group_continues_after_json():
+    ledger = stream_ledger()
     mu = ledger.budget.mu
-    batches = ledger.endless(Slots(), name="batches")
+    batches = ledger.open_ended(Slots(), name="batches")
     spend(batches.part(), mu)
     batches.finish()
     spend(batches.part(), 0.9 * mu)  # open when it is written
     back = Ledger.from_json(ledger.to_json())
     assert back.to_json() == ledger.to_json()
-    again = back.adopt().endless(Slots(), name="batches")
+    again = back.adopt().open_ended(Slots(), name="batches")
     assert again.finished == 1
     spend(again.part(), mu)
     again.finish()
@@ -261,22 +261,22 @@ def test_batches_by_slot_do_not_survive_a_removal(relation):
     ledger = Ledger(Budget.from_mu(1.0), relation=relation)
     if relation == "add-remove":
         with pytest.raises(NotDisjointError, match="survive"):
-            ledger.endless(Slots(), name="batches")
+            ledger.open_ended(Slots(), name="batches")
     else:
-        ledger.endless(Slots(), name="batches")
+        ledger.open_ended(Slots(), name="batches")
 
 
 def test_an_entry_cannot_claim_less_than_its_noise_costs():
     ledger = Ledger(Budget.from_mu(1.0))
-    with pytest.raises(InvalidInputError, match="do not keep"):
+    with pytest.raises(InvalidInputError, match="cost more"):
         ledger.charge_gaussian("cheat", mu=0.1, sensitivity=1.0, scale=9.0)
-    with pytest.raises(InvalidInputError, match="do not keep"):
+    with pytest.raises(InvalidInputError, match="cost more"):
         ledger.charge_gaussian("cheat", mu=0.1, sensitivity=1.0, scale=10.0, releases=2)
     assert ledger.entries == ()
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0, 0), (-1, 0), (math.nan, 0), (math.inf, 0), (1, 1), (1, -1)])
-def test_bad_approximate_costs(epsilon, delta):
+def test_invalid_approximate_costs(epsilon, delta):
     with pytest.raises(InvalidInputError):
         Ledger(Budget.from_mu(1.0)).charge_approximate("x", epsilon=epsilon, delta=delta)
 
@@ -334,11 +334,11 @@ def test_purposes_are_kept():
     ]
 
 
-def test_a_purpose_that_is_none_is_refused():
+def test_unknown_purpose_is_refused():
     ledger = Ledger(Budget.from_mu(1.0))
     ledger.charge_gaussian("n", mu=0.1, sensitivity=1.0, scale=10.0, purpose=Purpose.COUNT)
     text = ledger.to_json().replace('"count"', '"counting"')
-    with pytest.raises(InvalidInputError, match=r"purpose of an entry is one of 'count', .*, got 'counting'"):
+    with pytest.raises(InvalidInputError, match=r"purpose of an entry must be one of 'count', .*, got 'counting'"):
         Ledger.from_json(text)
     with pytest.raises(InvalidInputError, match="purpose"):
         ledger.declare("x", purpose="nothing")
@@ -346,8 +346,8 @@ def test_a_purpose_that_is_none_is_refused():
 
 
 def test_finished_parts_are_batches():
-    ledger = endless_ledger(epsilon_aside=0.2, delta_aside=1e-6)
-    batches = ledger.endless(Slots(), name="batches")
+    ledger = stream_ledger(epsilon_aside=0.2, delta_aside=1e-6)
+    batches = ledger.open_ended(Slots(), name="batches")
     part = batches.part()
     part.charge_gaussian("n", mu=0.1, sensitivity=1.0, scale=10.0, purpose=Purpose.COUNT)
     part.charge_approximate("gap", epsilon=0.05, purpose=Purpose.TEST)
@@ -356,7 +356,7 @@ def test_finished_parts_are_batches():
     assert [entry.purpose for entry in ledger.entries] == [Purpose.BATCHES] * 2
 
 
-def test_json_round_trip_and_going_on():
+def test_json_round_trip_and_further_charges():
     ledger = Ledger(Budget.from_epsilon_delta(1, 1e-6, epsilon_aside=0.1, delta_aside=1e-7), relation="replace")
     spend(ledger, 0.1)
     ledger.charge_approximate("h", epsilon=0.1, delta=1e-8, draws=None, note="secret number of draws")
@@ -417,7 +417,7 @@ def test_html_escapes_and_table_lines_up():
     json.loads(ledger.to_json())
 
 
-def test_entries_refuse_nonsense():
+def test_entries_refuse_invalid_values():
     with pytest.raises(InvalidInputError):
         Entry(what="x", kind="free")
     with pytest.raises(InvalidInputError):
@@ -457,7 +457,7 @@ CHARGES = {
     "approximate": lambda ledger: ledger.charge_approximate("x", epsilon=0.1),
     "declared": lambda ledger: ledger.declare("x"),
     "part": lambda ledger: spend(ledger.parallel(Coins())[0], 0.1),
-    "endless part": lambda ledger: spend(ledger.endless(Coins(), name="parts").part(), 0.1),
+    "open-ended part": lambda ledger: spend(ledger.open_ended(Coins(), name="parts").part(), 0.1),
 }
 
 
@@ -525,7 +525,7 @@ def test_a_fork_is_a_copy(charge):
 
 
 @forking
-def test_a_fork_does_not_wait_for_a_lock_that_nobody_will_open():
+def test_a_fork_does_not_wait_for_a_lock_of_its_parent():
     ledger = some_ledger()
     with ledger._lock:
         assert "is a copy" in in_a_fork(lambda: spend(ledger, 0.01))
@@ -534,14 +534,14 @@ def test_a_fork_does_not_wait_for_a_lock_that_nobody_will_open():
 
 def test_an_open_group_is_opened_once_and_not_copied():
     """A second one, or a copy, would open parts of its own: their costs would take the maximum, unseen."""
-    ledger = endless_ledger()
-    batches = ledger.endless(Slots(), name="batches")
+    ledger = stream_ledger()
+    batches = ledger.open_ended(Slots(), name="batches")
     spend(batches.part(), 0.1)
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(InvalidInputError, match=r"not copied or pickled.*\nHint: TrackedStream.save"):
             copied(batches)
-    with pytest.raises(NotDisjointError, match="open group of batches already"):
-        ledger.endless(Slots(), name="batches")
+    with pytest.raises(NotDisjointError, match="already has an open group of batches"):
+        ledger.open_ended(Slots(), name="batches")
 
 
 def test_the_guarantee_is_the_budget_and_the_rest_is_spent():
@@ -552,20 +552,20 @@ def test_the_guarantee_is_the_budget_and_the_rest_is_spent():
     assert ledger.epsilon(1e-6) < 0.5
 
 
-def test_a_watcher_may_hear_its_own_thread_alone():
-    """Fits in several threads on one ledger tell of their own progress only."""
-    ledger, heard = Ledger(Budget.from_mu(1.0)), {"own": [], "all": []}
+def test_a_watcher_can_be_limited_to_its_own_thread():
+    """Fits in several threads on one ledger report only their own progress."""
+    ledger, seen = Ledger(Budget.from_mu(1.0)), {"own": [], "all": []}
 
     def charge(name):
         ledger.charge_gaussian(name, mu=0.1, sensitivity=1.0, scale=10.0)
 
     with (
-        ledger.watched(lambda entry: heard["own"].append(entry.what), own_thread=True),
-        ledger.watched(lambda entry: heard["all"].append(entry.what)),
+        ledger.watched(lambda entry: seen["own"].append(entry.what), own_thread=True),
+        ledger.watched(lambda entry: seen["all"].append(entry.what)),
     ):
         charge("mine")
         thread = threading.Thread(target=charge, args=("another's",))
         thread.start()
         thread.join()
     charge("later")
-    assert heard == {"own": ["mine"], "all": ["mine", "another's"]}
+    assert seen == {"own": ["mine"], "all": ["mine", "another's"]}

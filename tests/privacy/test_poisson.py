@@ -58,7 +58,7 @@ def test_charge_goes_to_the_part_set_aside_before_anything_is_drawn():
     ("rate", "rounds", "sigma"),
     [(0, 1, 1.0), (1.1, 1, 1.0), (0.5, 0, 1.0), (0.5, 1, 0.0), (0.5, 1, float("nan"))],
 )
-def test_bad_plans(rate, rounds, sigma):
+def test_invalid_plans(rate, rounds, sigma):
     with pytest.raises(InvalidInputError):
         poisson_epsilon(rate=rate, rounds=rounds, noise_multiplier=sigma, delta=1e-6, relation="replace")
 

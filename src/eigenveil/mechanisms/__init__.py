@@ -1,4 +1,4 @@
-"""Exact noise and the private primitives. Knows nothing of principal components."""
+"""Exact noise and private mechanisms: counts, sums, means, histograms. Independent of principal components."""
 
 from eigenveil.mechanisms.byte_source import ByteSource, SeededBytes, no_noise, system_bytes
 from eigenveil.mechanisms.clipped_mean import AtQuantile, Given, clipped_mean

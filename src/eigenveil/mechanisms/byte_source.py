@@ -1,4 +1,4 @@
-"""Where randomness comes from: the operating system, unless a caller injects something else."""
+"""Sources of random bytes: the operating system by default, or a source that the caller injects."""
 
 from __future__ import annotations
 
@@ -11,14 +11,22 @@ ByteSource = Callable[[int], bytes]
 
 
 def system_bytes(n: int) -> bytes:
-    """Return n bytes from the operating system's CSPRNG, the only source that is private."""
+    """Return n bytes from the CSPRNG of the operating system, the only private source."""
     return os.urandom(n)
 
 
 class SeededBytes:
-    """A reproducible stream of bytes (SHAKE-256 of seed and counter): for tests and teaching.
+    """A reproducible stream of bytes (SHAKE-256 of seed and counter), for tests and teaching.
 
-    Whoever knows the seed can subtract the noise, so whatever uses it is marked not private.
+    Anyone who knows the seed can subtract the noise, so every ledger that uses this source is marked as not
+    private.
+
+    Parameters
+    ----------
+    seed : int
+        The seed.
+    position : int
+        Number of bytes of the stream to skip.
 
     Examples
     --------
@@ -39,7 +47,7 @@ class SeededBytes:
 
     @property
     def position(self) -> int:
-        """How many bytes were taken; with it, a stream can be taken up where it was left."""
+        """Number of bytes read so far; pass it to a new stream to continue from here."""
         return self._counter * self._CHUNK - len(self._left)
 
     def __call__(self, n: int) -> bytes:

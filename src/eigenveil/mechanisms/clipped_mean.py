@@ -1,11 +1,11 @@
-"""The clipped mean: find a radius around a public centre, clip, add noise, divide.
+"""The clipped mean: find a radius around a public centre, clip, sum, add noise, divide.
 
 ClippedMean({a_i}, C, n_hat, rule, mu):
-  1  R <- the radius rule: a noisy search, or a number that is public already
+  1  R <- radius from the radius rule: a noisy search, or a number that is already public
   2  S <- sum_i clip_R(a_i - C) + N(0, (sensitivity/mu)^2 I)
   3  return C + S / n_hat
 
-Its noise shrinks with the spread of the units around a centre already public.
+The closer the units lie to the public centre, the smaller the noise.
 """
 
 from __future__ import annotations
@@ -29,29 +29,30 @@ from eigenveil.privacy.relation import Relation
 
 @dataclass(frozen=True)
 class Found:
-    """A public radius, the share of the units that was searched for, and the radius which that search found."""
+    """A public radius (`radius`), the share of units searched for (`kept`), and the radius found (`seen`)."""
 
     radius: float
     kept: float = math.nan
     seen: float = math.nan
 
     def find(self, search: Search) -> Found:  # noqa: ARG002
-        """As a rule: the radius that was found before."""
+        """Return the radius that was found before; this makes the result of one rule a rule for the next mean."""
         return self
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Search:
-    """What a radius is needed for.
+    """The setting of a radius search, passed to a `RadiusRule`.
 
     Parameters
     ----------
     population, centre, n_hat, veil
         As in `clipped_mean`.
     noise : float
-        What the mean will have on an entry for every 1 of the radius.
+        Standard deviation of the noise on an entry of the mean, if the radius is 1. It is proportional to the
+        radius.
     what, purpose : str, Purpose
-        What the ledger calls the search, and what it is for.
+        Label and purpose of the search in the ledger.
     """
 
     population: Population
@@ -63,7 +64,7 @@ class Search:
     purpose: Purpose
 
     def at(self, quantile: float, *, mu: float, edges: FloatArray) -> float:
-        """The radius that holds a share of the units, searched for with `mu`."""
+        """Buy, at cost `mu`, the radius that contains the share `quantile` of the units."""
         found = radius_search(
             self.population,
             centre=self.centre,
@@ -78,27 +79,27 @@ class Search:
 
 
 class RadiusRule(Protocol):
-    """How a clipped mean comes by its radius."""
+    """A rule that chooses the clipping radius of a clipped mean."""
 
     def find(self, search: Search) -> Found:
-        """A radius around the centre. What a rule learns of units it pays for through the veil."""
+        """Return a radius around the centre. A rule pays through the veil for everything it learns about units."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """A radius that is public already: declared, or an earlier release, that was to hold `kept` of the units."""
+    """A radius that is already public: declared, or released earlier to contain the share `kept` of the units."""
 
     radius: float
     kept: float = math.nan
 
     def find(self, search: Search) -> Found:  # noqa: ARG002
-        """The radius as it is, for free."""
+        """Return the given radius, at no cost."""
         return Found(self.radius, self.kept, math.nan if math.isnan(self.kept) else self.radius)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AtQuantile:
-    """The radius that holds a share of the units: the median by default, searched for with `mu`."""
+    """The radius that contains the share `quantile` of the units (by default the median), found at cost `mu`."""
 
     mu: float
     quantile: float = 0.5
@@ -109,7 +110,7 @@ class AtQuantile:
             raise InvalidInputError(f"quantile must lie in (0, 1], got {self.quantile!r}.")
 
     def find(self, search: Search) -> Found:
-        """One noisy search."""
+        """Buy the radius by one noisy search."""
         found = search.at(self.quantile, mu=self.mu, edges=self.edges)
         return Found(found, self.quantile, found)
 
@@ -126,38 +127,40 @@ def clipped_mean(
     what_sum: str | None = None,
     purpose: Purpose = Purpose.OTHER,
 ) -> NoisyMean:
-    """The mean of the units' tensors, clipped around `centre`.
+    """Release the mean of the tensors of units, clipped around `centre`.
 
     Parameters
     ----------
     population : Population
         Units with a vector, a matrix or a symmetric matrix each.
     centre : array
-        Public: 0, or an earlier release. The better it is, the less noise. Populations may read it in single
-        precision, so an answer is exact around one that `to_single` leaves as it is.
+        Public centre: 0, or an earlier release. The closer it is to the units, the less noise is needed.
+        Populations may read the centre in single precision, so the result is exact around a centre that
+        `to_single` does not change.
     n_hat : float
-        Public: a noisy count bought once for these units, or their number where it is public. Taken as 1
-        if smaller.
+        Public number of units: a noisy count bought once for these units, or their exact number if it is public.
+        Values below 1 are replaced by 1.
     radius : RadiusRule
-        `AtQuantile(mu=...)`, `Given(number)`, or a rule of your own.
+        `AtQuantile(mu=...)`, `Given(number)`, or your own rule.
     mu : float
-        What the sum may cost; the rule says what the radius costs.
+        Cost of the sum. The cost of the radius is set by the rule.
     what, what_sum : str
-        What the ledger calls it: "<what>: radius" for a search, and `what_sum` for the sum, or "<what>: sum".
+        Labels in the ledger: "<what>: radius" for a search, and `what_sum`, by default "<what>: sum", for the sum.
     purpose : Purpose
-        What the ledger says they are for.
+        Purpose of both in the ledger.
 
     Formal guarantees
     -----------------
-    Both relations; sensitivities as in `radius_search` and `noisy_clipped_sum`. With `AtQuantile` the whole is
-    sqrt(radius.mu^2 + mu^2)-GDP by composition, since the sum sees the radius only as a public number; with
-    `Given` it is mu-GDP. Dividing by and adding public numbers is post-processing; so are `noise` and `offset`.
+    Both relations; sensitivities as in `radius_search` and `noisy_clipped_sum`. With `AtQuantile`, the radius and
+    the sum together are sqrt(radius.mu^2 + mu^2)-GDP by composition, since the sum depends on the radius only as a
+    public number. With `Given`, the mean is mu-GDP. Dividing by public numbers and adding them is post-processing;
+    so is the computation of `noise` and `offset`.
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
-    no units                        the centre plus noise of an arbitrary radius
-    one unit, n_hat below 1         n_hat is taken as 1
+    no units                        the centre plus noise for an arbitrary radius
+    one unit, n_hat below 1         n_hat is replaced by 1
     all equal to the centre         the centre, with noise of order 2^-128
     zero radius                     no search finds it: the smallest edge is 2^-128; refused if given
     huge, nan, inf                  as in `radius_search` and `noisy_clipped_sum`
@@ -165,7 +168,7 @@ def clipped_mean(
 
     References
     ----------
-    docs/privacy.md has the argument in one place.
+    docs/privacy.md gives the whole argument in one place.
     """
     n_hat = max(float(n_hat), 1.0)
     # 1
@@ -201,7 +204,7 @@ def clipped_mean(
 
 
 def mean_noise(radius: float, *, mu: float, n_hat: float, relation: Relation) -> float:
-    """The noise that a clipped mean will have on an entry (`NoisyMean.noise`), before it is bought.
+    """Return the noise on an entry of a clipped mean (`NoisyMean.noise`); it is known before the mean is bought.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The sum of what lies around a public centre, clipped and noised."""
+"""Noisy sum of units, clipped around a public centre."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def noisy_clipped_sum(
     what: str = "clipped sum",
     purpose: Purpose = Purpose.OTHER,
 ) -> NoisySum:
-    """Sum over units of clip(a_i - centre, radius), plus Gaussian noise.
+    """Release the sum over units of clip(a_i - centre, radius), plus Gaussian noise.
 
-    For symmetric matrices the upper triangle is noised once and mirrored; entries off the diagonal,
-    which count twice in the Frobenius norm, get noise smaller by sqrt(2).
+    For symmetric matrices, noise is added once to the upper triangle, which is then mirrored. Entries off the
+    diagonal count twice in the Frobenius norm, so their noise is smaller by a factor sqrt(2).
 
     Formal guarantees
     -----------------
-    A unit adds integers (in grid steps) whose Euclidean norm is at most `radius`, and integers add without
-    error, so the L2 sensitivity is exactly `radius` (*add-remove*) or 2 `radius` (*replace*), with no
-    allowance for rounding or summation. Noise of standard deviation sensitivity/mu on every entry: mu-GDP.
+    A unit adds integers (in grid steps) whose Euclidean norm is at most `radius`, and integers add without error.
+    Therefore the L2 sensitivity is exactly `radius` (*add-remove*) or 2 `radius` (*replace*), with no allowance
+    for rounding or summation. Every entry gets noise of standard deviation sensitivity/mu: mu-GDP.
 
-    *Symmetric:* in the coordinates (diagonal, sqrt(2) * upper triangle) the Euclidean norm is the
-    Frobenius norm, and noise of standard deviation sigma on each coordinate is noise sigma on the
-    diagonal and sigma/sqrt(2) above it.
+    *Symmetric:* in the coordinates (diagonal, sqrt(2) * upper triangle), the Euclidean norm is the Frobenius norm.
+    Noise of standard deviation sigma on each of these coordinates is noise sigma on the diagonal and sigma/sqrt(2)
+    above it.
 
     ==============================  ======================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ======================================================
     no units                        noise around 0
     one unit, all equal, huge       clipped like any other
@@ -63,24 +63,24 @@ def noisy_clipped_sum(
 
 
 def clip_for_sum(population: Population, radius: float, *, mu: float, relation: Relation) -> Clip:
-    """How `noisy_clipped_sum` will clip and round, so that it can be read ahead; public numbers."""
+    """Return how `noisy_clipped_sum` will clip and round, for reading the data ahead; uses public numbers."""
     sensitivity = relation.distance_between_sums(radius)
     return Clip(radius, gaussian_exponent(mu=mu, sensitivity=sensitivity, draws=_draws(population)))
 
 
 def sum_noise(radius: float, *, mu: float, relation: Relation) -> float:
-    """Standard deviation of the noise on an entry of a clipped sum: sensitivity/mu. Known before it is bought."""
+    """Return the noise on an entry of a clipped sum, sensitivity/mu; it is known before the sum is bought."""
     return relation.distance_between_sums(radius) / mu
 
 
 def _draws(population: Population) -> int:
-    """How many numbers are noised."""
+    """Return the number of entries that get noise."""
     d, size = population.shape[0], math.prod(population.shape)
     return d * (d + 1) // 2 if population.symmetric else size
 
 
 def _released_symmetric(total: IntArray, grant: Grant) -> FloatArray:
-    """The diagonal and the upper triangle with noise of their own; the lower triangle mirrors it."""
+    """Add noise to the diagonal and to the upper triangle, and mirror the upper triangle to the lower one."""
     d = len(total)
     diagonal, upper = np.arange(d), np.triu_indices(d, 1)
     out = np.zeros((d, d))

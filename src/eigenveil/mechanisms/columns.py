@@ -1,7 +1,7 @@
-"""Counts and sums of many columns, each column by itself: one release for all of them.
+"""Noisy counts and sums of every column, in one release for all columns.
 
 ColumnCounts({x_ij}, edges, mu):
-  1  N_jb <- number of units whose x_ij lies in bin b by its size, for every column j and all bins
+  1  N_jb <- number of units for which |x_ij| lies in bin b, for every column j and every bin b
   2  return N + noise of standard deviation sqrt(columns)/mu on every count
 
 ColumnSums({x_ij}, R, mu):
@@ -23,14 +23,15 @@ from eigenveil.privacy.relation import Relation
 
 @dataclass(frozen=True, eq=False)
 class ColumnCounts:
-    """Released counts.
+    """Released counts of units per column and bin.
 
     Parameters
     ----------
     value : array of shape (columns, edges)
-        Up to the first edge, and between each and the next; neither whole nor cut at 0.
+        Noisy counts: up to the first edge, then between consecutive edges. They are not rounded, and may be
+        negative.
     noise : float
-        Standard deviation of the noise on each.
+        Standard deviation of the noise on each count.
     """
 
     value: FloatArray
@@ -39,12 +40,12 @@ class ColumnCounts:
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
-    """Released sums.
+    """Released sums of columns.
 
     Parameters
     ----------
     value, noise : array of shape (columns,)
-        Sums of clipped numbers, and the standard deviation of the noise on each.
+        Noisy sums of clipped numbers, and the standard deviation of the noise on each sum.
     """
 
     value: FloatArray
@@ -61,34 +62,34 @@ def column_counts(
     note: str = "",
     purpose: Purpose = Purpose.OTHER,
 ) -> ColumnCounts:
-    """How many units lie in which bin, for every column.
+    """Release noisy counts of units in every bin of every column.
 
     Parameters
     ----------
     population : ColumnPopulation
         The columns.
     edges : array
-        Public: ascending numbers above 0.
+        Public, ascending numbers above 0.
     mu : float
-        What it may cost.
+        Cost of the release.
     what, note, purpose : str, str, Purpose
-        What the ledger calls it.
+        Label, note and purpose in the ledger.
 
     Formal guarantees
     -----------------
-    A unit adds 1 to one count of each column at most, and which one depends on that unit and on public numbers
-    alone (`ColumnPopulation`). With p columns, *add-remove* and *empty-slot:* at most p counts move by 1: L2
-    sensitivity sqrt(p). *Replace:* at most 2 p counts move by 1: sqrt(2 p). Noise of standard deviation
-    sensitivity/mu on every count: mu-GDP. Counts are integers: nothing is rounded. The number of bins costs
-    nothing.
+    In each column, a unit adds 1 to at most one count. Which count depends on that unit and on public numbers
+    alone (`ColumnPopulation`). Let p be the number of columns. *Add-remove* and *empty-slot:* at most p counts
+    change by 1: L2 sensitivity sqrt(p). *Replace:* at most 2 p counts change by 1: L2 sensitivity sqrt(2 p). Every
+    count gets noise of standard deviation sensitivity/mu: mu-GDP. Counts are integers, so nothing is rounded. The
+    cost does not depend on the number of bins.
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
     no units                        noise around 0
-    exact zeros                     up to the first edge
-    beyond the last edge            counted nowhere
-    nan, inf, a square overflows    such a row is left out; a unit with no other one is counted nowhere
+    exact zeros                     counted in the first bin
+    beyond the last edge            not counted
+    nan, inf, a square overflows    such a row is excluded; a unit without any other row is not counted
     ==============================  ==================================================================
 
     Examples
@@ -122,32 +123,32 @@ def column_sums(
     note: str = "",
     purpose: Purpose = Purpose.OTHER,
 ) -> ColumnSums:
-    """The sum of every column's numbers, each clipped to the column's radius.
+    """Release the noisy sum of every column, with each number clipped to the radius of its column.
 
     Parameters
     ----------
     population : ColumnPopulation
         The columns.
     radii : array of shape (columns,)
-        Public, between 2^-500 and 2^500.
+        Public clipping radii, between 2^-500 and 2^500.
     mu : float
-        What it may cost.
+        Cost of the release.
     what, note, purpose : str, str, Purpose
-        What the ledger calls it.
+        Label, note and purpose in the ledger.
 
     Formal guarantees
     -----------------
-    In units of the radii, a unit adds whole grid steps that come to at most 1 in every column, exactly
-    (`EntrySums`), and it does so from its own rows and public numbers. With p columns it adds a vector of L2 norm
-    sqrt(p) at most: sensitivity sqrt(p), or 2 sqrt(p) under *replace*. Noise of standard deviation sensitivity/mu
-    on every sum: mu-GDP. Multiplying by the radii is post-processing.
+    Measured in multiples of the radii, a unit adds at most 1 to every column: a whole number of grid steps,
+    exactly (`EntrySums`). Its contribution depends on its own rows and on public numbers alone. With p columns,
+    the unit adds a vector of L2 norm at most sqrt(p): sensitivity sqrt(p), or 2 sqrt(p) under *replace*. Every sum
+    gets noise of standard deviation sensitivity/mu: mu-GDP. Multiplying by the radii is post-processing.
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
     no units                        noise around 0
     huge                            clipped like any other
-    nan, inf, a square overflows    such a row is left out; a unit with no other one adds 0
+    nan, inf, a square overflows    such a row is excluded; a unit without any other row adds 0
     ==============================  ==================================================================
     """
     reach = root_up(population.columns.size)
@@ -158,7 +159,7 @@ def column_sums(
 
 
 def root_up(number: int) -> float:
-    """A float not below the root of a whole number.
+    """Return the square root of a whole number as a float, rounded up.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Noisy counts of units: the good ones, those within a radius, and the bad ones."""
+"""Noisy counts of valid units, of units within a radius, and of invalid units."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from eigenveil.privacy.relation import Relation
 
 
 def noisy_count(population: Population, *, mu: float, veil: Veil, what: str = "number of units") -> Noisy:
-    """The number of good units plus Gaussian noise of standard deviation 1/mu.
+    """Release the number of valid units, plus Gaussian noise of standard deviation 1/mu.
 
     Formal guarantees
     -----------------
-    *Add-remove:* a unit adds 0 or 1, so the sensitivity is exactly 1 (no rounding: counts are integers and
-    1 is a multiple of the grid); mu-GDP. *Replace, units in fixed places:* the number of slots is the same for all
-    neighbours, so it is returned as it is, costs nothing, and the ledger says that the relation makes it public.
-    *Replace, people found by their ids:* a person may become one without an id or without a good row, or the other
-    way round, so the number moves by at most 1: as under add-remove.
+    *Add-remove:* a unit adds 0 or 1, so the sensitivity is exactly 1 (nothing is rounded: counts are integers, and
+    1 is a multiple of the grid); mu-GDP. *Replace, units in fixed places:* the number of slots is the same in all
+    neighbouring datasets. It is returned without noise and costs nothing, and the ledger records that the relation
+    makes it public. *Replace, people found by their ids:* a person may become one without an id or without a valid
+    row, or vice versa, so the number changes by at most 1, as under add-remove.
 
-    ==============================  ==========================================
-    edge case                       answer
-    ==============================  ==========================================
+    ==============================  ================================================
+    edge case                       result
+    ==============================  ================================================
     no units                        noise around 0 (may be negative)
-    one unit, all equal, huge       nothing special
+    one unit, all equal, huge       no special case
     nan, inf, norm overflows        not counted; a slot (replace, fixed places)
-    ==============================  ==========================================
+    ==============================  ================================================
     """
     if veil.relation is Relation.REPLACE and population.fixed_places:
         veil.ledger.declare(what, note="public under replace", purpose=Purpose.COUNT)
@@ -51,20 +51,20 @@ def noisy_count_within(
     what: str = "units within a radius",
     purpose: Purpose = Purpose.OTHER,
 ) -> Noisy:
-    """The number of units with norm(a_i - centre) <= radius, plus Gaussian noise of standard deviation 1/mu.
+    """Release the number of units with norm(a_i - centre) <= radius, plus Gaussian noise of scale 1/mu.
 
     Formal guarantees
     -----------------
-    *All relations:* centre and radius are public, and a unit's computed norm depends on that unit alone, so it
-    adds 0 or 1, and the count moves by at most 1: mu-GDP.
+    *All relations:* centre and radius are public, and the computed norm of a unit depends on that unit alone. A
+    unit therefore adds 0 or 1, and the count changes by at most 1: mu-GDP.
 
-    ==============================  ==========================================
-    edge case                       answer
-    ==============================  ==========================================
+    ==============================  ================================================
+    edge case                       result
+    ==============================  ================================================
     no units                        noise around 0 (may be negative)
-    one unit, all equal, huge       nothing special
+    one unit, all equal, huge       no special case
     nan, inf, norm overflows        not counted
-    ==============================  ==========================================
+    ==============================  ================================================
     """
     grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=1, purpose=purpose)
     within = grant.release(grant.on_grid(population.counts_within(centre, np.array([radius]))))
@@ -73,14 +73,15 @@ def noisy_count_within(
 
 @dataclass(frozen=True)
 class Census:
-    """Noisy numbers of units: neither is whole, and neither is cut at 0.
+    """Noisy counts of valid and invalid units. They are not rounded, and may be negative.
 
     Parameters
     ----------
     good : Noisy
-        Units that add to sums and counts.
+        Number of valid units, which are included in sums and counts.
     bad : Noisy
-        Units that are not finite, or whose norm overflows, and so add nothing.
+        Number of invalid units, which are not finite or whose norm overflows. They are excluded from all sums and
+        counts.
     """
 
     good: Noisy
@@ -88,33 +89,39 @@ class Census:
 
 
 def noisy_census(population: Population, *, mu: float, veil: Veil, what: str = "good and bad units") -> Census:
-    """The numbers of good and of bad units, each plus Gaussian noise of standard deviation 1/mu.
+    """Release noisy counts of valid and invalid units.
+
+    Each count gets Gaussian noise of standard deviation sensitivity/mu. The sensitivity is 1 or sqrt(2), as shown
+    below.
 
     Formal guarantees
     -----------------
-    Whether a unit is bad depends on that unit alone (`Population`), and it is either good or bad.
+    A unit is either valid or invalid. Which of the two depends on that unit alone (`Population`).
 
-    *Add-remove:* adding a unit adds 1 to one of the two numbers and leaves the other, so the pair moves by exactly
-    1 in L2: sensitivity 1, mu-GDP, and `good` has the noise that `noisy_count` alone would have for this mu.
+    *Add-remove:* adding a unit adds 1 to one of the two counts and does not change the other. The pair changes by
+    exactly 1 in L2: sensitivity 1, mu-GDP. `good` has the same noise that `noisy_count` alone would have for this
+    mu.
 
-    *Replace, units in fixed places:* the number of slots is the same for all neighbours and public, but the new
-    unit may be bad where the old one was good. Only the number of bad units is noised, which moves by at most 1:
-    sensitivity 1, mu-GDP. `good` is what they leave of the slots, post-processing.
+    *Replace, units in fixed places:* the number of slots is public, and the same in all neighbouring datasets, but
+    the new unit may be invalid where the old one was valid. Noise is added only to the number of invalid units,
+    which changes by at most 1: sensitivity 1, mu-GDP. `good` is the number of slots minus this noisy number, which
+    is post-processing.
 
-    *Empty-slot, and replace for people found by their ids:* a good unit may leave the good ones and join the bad
-    ones, the other way round, or appear in neither: the pair moves by at most sqrt(2), which is the sensitivity;
-    each gets noise of standard deviation sqrt(2)/mu; mu-GDP. The slots of a population are not taken as public
-    here: a person of whom nothing came, or no row with an id, has none.
+    *Empty-slot, and replace for people found by their ids:* a unit may change from valid to invalid, from invalid
+    to valid, or disappear from both counts, or appear in one. The pair changes by at most sqrt(2) in L2, which is
+    the sensitivity. Each count gets noise of standard deviation sqrt(2)/mu: mu-GDP. The number of slots of a
+    population is not treated as public here: a person without any row, or without any row that has an id, has no
+    slot.
 
-    No rounding anywhere: counts are integers, and 1 is a multiple of the grid.
+    Nothing is rounded: counts are integers, and 1 is a multiple of the grid.
 
-    ==============================  ==========================================
-    edge case                       answer
-    ==============================  ==========================================
+    ==============================  ================================================
+    edge case                       result
+    ==============================  ================================================
     no units                        noise around 0 and 0 (may be negative)
-    one unit, all equal, huge       nothing special
-    nan, inf, norm overflows        a bad unit; the answer has the same shape
-    ==============================  ==========================================
+    one unit, all equal, huge       no special case
+    nan, inf, norm overflows        an invalid unit; the result has the same shape
+    ==============================  ================================================
 
     Examples
     --------

@@ -1,31 +1,33 @@
-"""Exact Gaussian and Laplace noise on the integers, at numpy speed.
+"""Exact Gaussian and Laplace noise on the integers, vectorised with numpy.
 
-What is drawn is a *real* random variable (standard normal Z or Laplace L, infinitely many bits, of
-which only those needed are ever made), multiplied by an integer scale s and rounded to the nearest
-integer. For an integer x the value x + round(s Z) equals round(x + s Z): rounding is post-processing
-of the ideal mechanism on the reals, so noise on an integer statistic is *exactly* as private as the
-Gaussian (Laplace) mechanism of the textbooks, with the textbooks' composition; there is no
-total-variation remainder as with a pmf proportional to exp(-k^2 / 2 s^2).
+The sampler draws a *real* random variable (standard normal Z or Laplace L). It has infinitely many bits, of which
+only the necessary ones are generated. The variable is multiplied by an integer scale s and rounded to the nearest
+integer. For an integer x, the value x + round(s Z) is equal to round(x + s Z), so rounding is post-processing of
+the ideal mechanism on the real numbers. Noise on an integer statistic is therefore *exactly* as private as the
+textbook Gaussian (Laplace) mechanism, and composes in the same way. There is no total-variation remainder, as
+there would be with a probability mass function proportional to exp(-k^2 / 2 s^2).
 
-How, for a density proportional to f(y) = exp(-q(y)) on y >= 0, with q increasing:
+The algorithm, for a density proportional to f(y) = exp(-q(y)) on y >= 0 with q increasing:
 
-1. Cut [0, K) into cells of width w = 1/16. Cell j gets an integer weight H_j >= M f(j w), the rest
-   [K, oo) a weight of its own; all weights together are at most 2^32.
-2. 32 random bits choose a cell (or, rarely, nothing: start again), 44 bits start y inside it.
-3. 51 bits start a uniform u; accept if u H_j < M f(y). A table of integers answers for 15 of 16
-   tries (u below the ratio at the cell's far end, whatever y is). The others evaluate exp(-z), z <=
-   1/2, by its Taylor polynomial in plain IEEE additions and multiplications, whose error is at most
-   2^-46; a u within 2^-42 of the bound is decided in `decimal` (whose exp is correctly rounded) with
-   as many digits and as many further random bits as it takes. The same holds for the rounding of s y.
+1. Divide [0, K) into cells of width w = 1/16. Cell j gets an integer weight H_j >= M f(j w). The tail [K, oo) gets
+   a weight of its own. The sum of all weights is at most 2^32.
+2. 32 random bits choose a cell (or, rarely, no cell; then start again). 44 bits are the first bits of the position
+   of y in its cell.
+3. 51 bits are the first bits of a uniform u; accept y if u H_j < M f(y). A table of integers decides 15 of 16
+tries
+   (u is below the ratio at the far end of the cell, so y does not matter). The other tries evaluate exp(-z), z <=
+   1/2, by its Taylor polynomial in plain IEEE additions and multiplications, with an error of at most 2^-46. If u
+   is within 2^-42 of the bound, the decision is made in `decimal` (whose exp is correctly rounded), with as many
+   digits and as many further random bits as necessary. The rounding of s y is decided in the same way.
 4. One bit is the sign.
 
-So floats only ever *filter*; every decision that they could get wrong is made exactly, and the law of the
-result does not depend on them.
+Floats are thus used only as a *filter*. Every decision that a float could get wrong is made exactly, and the
+distribution of the result does not depend on floats.
 
 References
 ----------
-Karney 2016, arXiv 1303.6257 (exact sampling with lazy bits); Canonne, Kamath & Steinke 2020, arXiv
-2004.00010 (why noise must live on a grid); Mironov 2012 (what happens otherwise).
+Karney 2016, arXiv 1303.6257 (exact sampling with lazy bits); Canonne, Kamath & Steinke 2020, arXiv 2004.00010 (why
+noise must lie on a grid); Mironov 2012 (attacks on noise that does not).
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ from eigenveil.mechanisms.byte_source import ByteSource
 _CELLS_PER_UNIT = 16
 _SELECT_BITS, _PLACE_BITS, _UNIFORM_BITS = 32, 44, 51
 _Y_BITS = _PLACE_BITS + 4  # y = integer / 2^48
-_BLOCK = 1 << 15  # tries handled at once: what they need stays in cache
+_BLOCK = 1 << 15  # number of tries in one block; their arrays stay in the cache
 _EXP_TOLERANCE = 2.0**-42
 _TAYLOR = [(-1.0) ** i / math.factorial(i) for i in range(15, -1, -1)]
 _MORE_BITS = 64
@@ -56,24 +58,24 @@ _GUIDE_BITS, _DOUBTFUL = 14, -1
 
 @dataclass
 class LazyReal:
-    """A real number in [prefix, prefix + 1) / 2^bits whose further bits are drawn when asked for."""
+    """A real number in [prefix, prefix + 1) / 2^bits, whose further bits are drawn when they are needed."""
 
     prefix: int
     bits: int
     source: ByteSource
 
     def extend(self) -> None:
-        """Learn 64 more bits."""
+        """Draw 64 more bits."""
         self.prefix = (self.prefix << _MORE_BITS) | int.from_bytes(self.source(_MORE_BITS // 8), "little")
         self.bits += _MORE_BITS
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
-        """The interval the number is known to lie in."""
+        """The interval in which the number lies, given the bits drawn so far."""
         return Fraction(self.prefix, 1 << self.bits), Fraction(self.prefix + 1, 1 << self.bits)
 
     def times_rounded(self, scale: int) -> int:
-        """The integer nearest to scale * self."""
+        """Return the integer nearest to scale * self."""
         while True:
             low, high = self.bounds
             down = math.floor(scale * low + Fraction(1, 2))
@@ -83,7 +85,7 @@ class LazyReal:
 
 
 def exp_bounds(x: Fraction, digits: int) -> tuple[Fraction, Fraction]:
-    """Rational bounds of exp(-x) for 0 <= x <= 1000, within a relative 10^(4 - digits)."""
+    """Return rational lower and upper bounds of exp(-x) for 0 <= x <= 1000, within a relative 10^(4 - digits)."""
     with decimal.localcontext() as context:
         context.prec = digits + 6
         value = Fraction((decimal.Decimal(-x.numerator) / decimal.Decimal(x.denominator)).exp())
@@ -92,7 +94,7 @@ def exp_bounds(x: Fraction, digits: int) -> tuple[Fraction, Fraction]:
 
 
 def lazy_accept(u: LazyReal, height: Fraction, y: LazyReal, exponent: Callable[[Fraction], Fraction]) -> bool:
-    """Whether u * height < exp(-exponent(y)), decided exactly; `exponent` is increasing."""
+    """Decide exactly whether u * height < exp(-exponent(y)); `exponent` is increasing."""
     digits = 30
     while True:
         (u_low, u_high), (y_low, y_high) = u.bounds, y.bounds
@@ -107,14 +109,14 @@ def lazy_accept(u: LazyReal, height: Fraction, y: LazyReal, exponent: Callable[[
 
 @dataclass(frozen=True)
 class ExactSampler:
-    """Draws |Z| (half normal) or E (exponential), exactly.
+    """Exact sampler of |Z| (half normal) or E (exponential).
 
     Parameters
     ----------
     normal : bool
         True: f(y) = exp(-y^2/2). False: f(y) = exp(-y).
     reach : int
-        K, a power of two: where the table ends and the tail begins.
+        K, a power of two: the point where the table ends and the tail begins.
     """
 
     normal: bool
@@ -136,7 +138,7 @@ class ExactSampler:
         return out
 
     def real(self, source: ByteSource) -> LazyReal:
-        """One draw of y as a real number: the slow way through, used for tails."""
+        """Return one draw of y as a real number. This is slow, and used for tails only."""
         while True:
             _, select, place, uniform = _unpack(source(16), 1)
             y = self._one(int(select[0]), int(place[0]), int(uniform[0]), source)
@@ -150,20 +152,20 @@ class ExactSampler:
 
     @cached_property
     def _unit(self) -> int:
-        """M: the integer weight that stands for height 1."""
+        """M: the integer weight that represents height 1."""
         edges = np.arange(self.reach * _CELLS_PER_UNIT) / _CELLS_PER_UNIT
         total = np.exp(-(edges**2) / 2 if self.normal else -edges).sum() + float(self._tail_area)
         return int((2.0**_SELECT_BITS - edges.size - 2) / (total * (1 + 1e-9)))
 
     @cached_property
     def _tail_area(self) -> Fraction:
-        """An upper bound of the envelope's area beyond K, in cells."""
+        """Upper bound on the area of the envelope beyond K, in units of cells."""
         slope = self.reach if self.normal else 1
         return exp_bounds(self._exponent(Fraction(self.reach)), 30)[1] * Fraction(_CELLS_PER_UNIT, slope)
 
     @cached_property
     def _weights(self) -> list[int]:
-        """H_j >= M f(j w) for every cell, then the tail's weight."""
+        """H_j >= M f(j w) for every cell, followed by the weight of the tail."""
         cells = [
             math.ceil(self._unit * exp_bounds(self._exponent(Fraction(j, _CELLS_PER_UNIT)), 30)[1])
             for j in range(self.reach * _CELLS_PER_UNIT)
@@ -174,7 +176,7 @@ class ExactSampler:
 
     @cached_property
     def _last_of_cell(self) -> npt.NDArray[np.uint64]:
-        """Cell j is chosen by select numbers up to and including the j-th of these."""
+        """Largest select number of every cell: cell j is chosen up to and including the j-th of these numbers."""
         return (np.cumsum(self._weights, dtype=np.int64) - 1).astype(np.uint64)
 
     @cached_property
@@ -188,7 +190,7 @@ class ExactSampler:
 
     @cached_property
     def _sure(self) -> npt.NDArray[np.uint64]:
-        """A u below this many 2^-51 is accepted whatever y is; 0 for the tail and for no cell."""
+        """Bound on u, in units of 2^-51, below which every y of a cell is accepted; 0 for the tail and no cell."""
         ends = [self._exponent(Fraction(j + 1, _CELLS_PER_UNIT)) for j in range(len(self._weights) - 1)]
         sure = [
             math.floor((1 << _UNIFORM_BITS) * self._unit * exp_bounds(end, 30)[0] / weight)
@@ -198,7 +200,7 @@ class ExactSampler:
 
     @cached_property
     def _ratio(self) -> npt.NDArray[np.float64]:
-        """M f(j w) / H_j, in (0, 1], right to a relative 2^-52."""
+        """M f(j w) / H_j, in (0, 1], with a relative error of at most 2^-52."""
         starts = [self._exponent(Fraction(j, _CELLS_PER_UNIT)) for j in range(len(self._weights) - 1)]
         return np.array(
             [
@@ -207,7 +209,7 @@ class ExactSampler:
             ]
         )
 
-    # -- many at once ----------------------------------------------------------------------------
+    # -- vectorised ------------------------------------------------------------------------------
 
     def _block(self, scale: int, tries: int, source: ByteSource) -> IntArray:
         negative, select, place, uniform = _unpack(source(16 * tries), tries)
@@ -238,12 +240,12 @@ class ExactSampler:
     def _filter(
         self, cell: npt.NDArray[np.uint64], place: npt.NDArray[np.uint64], uniform: npt.NDArray[np.uint64]
     ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Which tries are surely accepted and which surely not, by floats with a proven margin.
+        """Return which tries are certainly accepted and which certainly rejected, by floats with a proven margin.
 
-        With y = j w + x: f(y) = f(j w) exp(-z), z = j w x + x^2/2 (or x). j w and x are exact floats;
-        z <= 1/2 + 2^-9 carries a relative error below 2^-51; 16 terms leave out less than 2^-60;
-        Horner's rule with |coefficients| <= 1 loses less than 2^-48; x and u are known to
-        2^-48 and 2^-51. All together stays below 2^-45, and the margin is 2^-42.
+        With y = j w + x: f(y) = f(j w) exp(-z), where z = j w x + x^2/2 (or x). j w and x are exact floats. z <=
+        1/2 + 2^-9 has a relative error below 2^-51. The truncation error of 16 terms is below 2^-60. Horner's rule
+        with |coefficients| <= 1 has a rounding error below 2^-48. x and u are known to within 2^-48 and 2^-51. The
+        total error is below 2^-45, and the margin is 2^-42.
         """
         in_table = cell < np.uint64(len(self._weights) - 1)
         beyond = cell >= np.uint64(len(self._weights))
@@ -267,10 +269,11 @@ class ExactSampler:
         exact: dict[int, LazyReal],
         source: ByteSource,
     ) -> IntArray:
-        """round(scale * y), by floats where no error of theirs can matter.
+        """Return round(scale * y), computed by floats where their error cannot change the result.
 
-        y < 2^52 / 2^48 is an exact float. The product is off by at most its own 2^-53 and by the scale
-        2^-48 that the unknown bits of y are worth; 1/2 is added in another rounding of 2^-53.
+        y < 2^52 / 2^48 is an exact float. The product has a relative rounding error of at most 2^-53, and an error
+        of at most scale 2^-48 from the unknown bits of y. Adding 1/2 causes another relative rounding error of at
+        most 2^-53.
         """
         product = y.astype(np.float64) * (2.0**-_Y_BITS * scale) + 0.5
         down = np.floor(product)
@@ -288,7 +291,7 @@ class ExactSampler:
     # -- one at a time, exactly ------------------------------------------------------------------
 
     def _one(self, select: int, place: int, uniform: int, source: ByteSource) -> LazyReal | None:
-        """The fate of one try: its y if accepted, else None."""
+        """Return the y of one try if it is accepted, otherwise None."""
         cell = int(np.searchsorted(self._last_of_cell, np.uint64(select)))
         if cell == len(self._weights):
             return None
@@ -300,10 +303,13 @@ class ExactSampler:
         return self._tail(u, height, source)
 
     def _tail(self, u: LazyReal, height: Fraction, source: ByteSource) -> LazyReal | None:
-        """A y >= K. Half normal: y = K + E/K, accepted for exp(-(E/K)^2/2). Exponential: y = K + E."""
+        """Return a y >= K, or None if the try is rejected.
+
+        Half normal: y = K + E/K, accepted with probability exp(-(E/K)^2/2). Exponential: y = K + E.
+        """
         slope = self.reach if self.normal else 1
         t = EXPONENTIAL.real(source)
-        t.bits += slope.bit_length() - 1  # divides by the slope, a power of two
+        t.bits += slope.bit_length() - 1  # divide by the slope, a power of two
         at_reach = self._exponent(Fraction(self.reach))
 
         def exponent(t_bound: Fraction) -> Fraction:
@@ -317,7 +323,7 @@ class ExactSampler:
 def _unpack(
     data: bytes, tries: int
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-    """Sign, cell number, place in the cell and uniform of each try, from 16 bytes each."""
+    """Return the sign, the cell number, the position in the cell and the uniform of each try, 16 bytes each."""
     words = np.frombuffer(data, dtype="<u8").astype(np.uint64, copy=False).reshape(2, tries)
     select = words[0] & np.uint64((1 << _SELECT_BITS) - 1)
     high_place = words[0] >> np.uint64(_SELECT_BITS)  # 32 bits

@@ -1,4 +1,4 @@
-"""A histogram over a domain without bounds: only bins with enough units are ever named."""
+"""Histograms over an unbounded domain: only bins with enough units are released."""
 
 from __future__ import annotations
 
@@ -24,35 +24,36 @@ def stability_histogram(
     what: str = "histogram",
     purpose: Purpose = Purpose.OTHER,
 ) -> Mapping[int, float]:
-    """Noisy counts of the bins that pass a threshold, in ascending order of bin.
+    """Release the noisy counts of all bins that exceed a threshold, in ascending order of the bins.
 
     Parameters
     ----------
     bins : iterable of int
-        The bin of every unit that has one; each unit appears at most once.
+        The bin of every unit that has a bin; each unit appears at most once.
     epsilon, delta : float
-        The cost.
+        Cost of the release.
 
     Formal guarantees
     -----------------
-    *Add-remove:* one count moves by 1, so L1 sensitivity is 1. *Replace:* one goes down by 1 and one up by 1:
-    L1 sensitivity 2. Every non-empty bin gets Laplace noise of scale b = sensitivity/epsilon and is released
-    if above t = 1 + b ln(1/(2 delta)). Let D, D' be neighbours. At most one bin is non-empty in D and
-    empty in D'; it then holds exactly the one differing unit, and is released with probability P[1 + b L > t]
-    = delta. If it is not, the other bins' noisy counts are epsilon-indistinguishable, and the
-    threshold is post-processing. So (epsilon, delta)-DP. Rounding noise to the grid can lift a value by
-    half a step, and t is a whole step higher than stated for that.
+    *Add-remove:* one count changes by 1, so the L1 sensitivity is 1. *Replace:* one count decreases by 1 and
+    another increases by 1: L1 sensitivity 2. Every non-empty bin gets Laplace noise of scale b =
+    sensitivity/epsilon, and is released if its noisy count exceeds t = 1 + b ln(1/(2 delta)). Let D, D' be
+    neighbouring datasets. At most one bin is non-empty in D and empty in D'. That bin contains exactly the one
+    differing unit, and it is released with probability P[1 + b L > t] = delta. If it is not released, the noisy
+    counts of the other bins are epsilon-indistinguishable, and the threshold is post-processing. So the release is
+    (epsilon, delta)-DP. Rounding noise to the grid can increase a value by half a step; to account for that, t is
+    a whole step higher than stated.
 
-    How many bins are noised is secret, so the ledger does not say; the order of the answer is that of
-    the bins and not of the data.
+    The number of bins that get noise is secret, so the ledger does not state it. The result is in the order of the
+    bins, not in the order of the data.
 
-    ==============================  =============================================
-    edge case                       answer
-    ==============================  =============================================
-    no units, one unit              empty (but for probability delta)
-    all equal                       that bin, if the units are above the threshold
+    ==============================  ================================================
+    edge case                       result
+    ==============================  ================================================
+    no units, one unit              empty (except with probability delta)
+    all equal                       that bin, if its count exceeds the threshold
     huge bin numbers                Python integers: no limit
-    ==============================  =============================================
+    ==============================  ================================================
 
     References
     ----------
@@ -69,7 +70,7 @@ def stability_histogram(
         note="threshold; one draw per non-empty bin",
         purpose=purpose,
     )
-    return _named(bins, grant=grant, delta=delta)
+    return _above_threshold(bins, grant=grant, delta=delta)
 
 
 def stability_histograms(
@@ -83,31 +84,32 @@ def stability_histograms(
     what: str = "histograms",
     purpose: Purpose = Purpose.OTHER,
 ) -> list[Mapping[int, float]]:
-    """One `stability_histogram` per column, each (epsilon, delta)-DP, charged together.
+    """Release one `stability_histogram` per column, each (epsilon, delta)-DP, with one charge for all.
 
     Parameters
     ----------
     columns : sequence of iterables of int
-        In each, the bin of every unit that has one.
+        For each column, the bin of every unit that has a bin.
     epsilon, delta : float
-        What each histogram alone would cost.
+        Cost of each histogram alone.
     slack : float
         The delta that advanced composition may spend.
     total : (float, float)
-        What all together may cost at most; refused if the theorem does not give that.
+        Upper bound (epsilon, delta) on the cost of all histograms together. If composition does not prove this
+        bound, the histograms are refused.
 
     Formal guarantees
     -----------------
-    Each histogram as in `stability_histogram`; all of them by basic or advanced composition, whichever costs
-    less (`privacy.composition`), in one entry of the ledger.
+    Each histogram has the guarantee of `stability_histogram`. All of them together have the guarantee of basic or
+    advanced composition, whichever costs less (`privacy.composition`), in one entry of the ledger.
     """
     check_epsilon(epsilon), check_delta(delta)
     cost = composed(epsilon, delta, times=len(columns), slack=slack)
     if cost[0] > total[0] * (1 + 1e-12) or cost[1] > total[1] * (1 + 1e-12):
         raise InvalidInputError(
-            f'"{what}": {len(columns)} histograms at ({epsilon:g}, {delta:g}) each come to ({cost[0]:g}, '
-            f"{cost[1]:g}) by composition, more than the ({total[0]:g}, {total[1]:g}) meant for them.",
-            hint="The split of the budget is proven for small epsilon only; use a smaller one.",
+            f'"{what}": {len(columns)} histograms at ({epsilon:g}, {delta:g}) each cost ({cost[0]:g}, '
+            f"{cost[1]:g}) by composition, which exceeds the ({total[0]:g}, {total[1]:g}) reserved for them.",
+            hint="This split of the budget is proven for small epsilon only; use a smaller epsilon.",
         )
     sensitivity = veil.relation.distance_between_sums(1.0)
     scale = Fraction(sensitivity) / Fraction(epsilon)
@@ -124,11 +126,11 @@ def stability_histograms(
         note=f"({epsilon:.4g}, {delta:.4g}) each, composed; threshold; one draw per non-empty bin",
         purpose=purpose,
     )
-    return [_named(bins, grant=grant, delta=delta) for bins in columns]
+    return [_above_threshold(bins, grant=grant, delta=delta) for bins in columns]
 
 
-def _named(bins: Iterable[int], *, grant: Grant, delta: float) -> Mapping[int, float]:
-    """The noisy counts above the threshold, by a grant already paid for."""
+def _above_threshold(bins: Iterable[int], *, grant: Grant, delta: float) -> Mapping[int, float]:
+    """Return the noisy counts above the threshold, with noise from a grant that is already paid for."""
     threshold = stability_threshold(grant.scale, delta) + math.ldexp(1.0, grant.exponent)
     counts = sorted(Counter(bins).items())
     noisy = grant.release(grant.on_grid([count for _, count in counts]))
@@ -136,5 +138,5 @@ def _named(bins: Iterable[int], *, grant: Grant, delta: float) -> Mapping[int, f
 
 
 def stability_threshold(scale: float, delta: float) -> float:
-    """What a bin of one unit passes with probability `delta` at most, under Laplace noise of `scale`."""
+    """Return the threshold that a bin of one unit exceeds with probability at most `delta`, for Laplace noise."""
     return 1.0 + max(0.0, scale * math.log(1 / (2 * delta)))

@@ -1,4 +1,4 @@
-"""Noisy numbers of what is left out of units: people's rows, and values that no public list knows."""
+"""Noisy counts of what is excluded from units: rows of people, and values that are not in a public list."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from eigenveil.privacy.entries import Purpose
 
 @dataclass(frozen=True)
 class NoisyLeftOut:
-    """What is left out; noisy numbers, neither whole nor cut at 0.
+    """Noisy counts of excluded rows and unknown values. They are not rounded, and may be negative.
 
     Parameters
     ----------
     people, rows : Noisy, optional
-        How many people have a row that is left out, and the sum over people of the share of their rows that are.
-        None where every unit is one row.
+        The number of people with at least one excluded row, and the sum over people of the share of their rows
+        that is excluded. None if every unit is one row.
     unknown : mapping of str to Noisy
-        For every group of columns, how many units have a row that is 0 in all of them.
+        For every group of columns, the number of units with a row that is 0 in all columns of the group.
     """
 
     people: Noisy | None
@@ -32,27 +32,28 @@ class NoisyLeftOut:
 def noisy_left_out(
     left_out: LeftOut, *, mu: float, veil: Veil, what: str = "rows and values left out"
 ) -> NoisyLeftOut:
-    """The sums of `LeftOutQuery`, each plus Gaussian noise of standard deviation sqrt(m)/mu, m being their number.
+    """Release the m sums of `LeftOutQuery`, each plus Gaussian noise of standard deviation sqrt(m)/mu.
 
     Formal guarantees
     -----------------
-    What a unit adds is a vector of m numbers in [0, 1], a function of that unit and of public groups alone:
-    whether a row of it is left out, the share of its rows that are, and one number per group. All are whole
-    multiples of 2^-10 (a share is rounded for each unit by itself), so sums are exact.
+    A unit adds a vector of m numbers in [0, 1], which is a function of that unit and of public groups alone:
+    whether one of its rows is excluded, the share of its rows that is excluded, and one number per group. All of
+    them are multiples of 2^-10 (a share is rounded for each unit separately), so sums are exact.
 
-    *Add-remove, empty-slot:* a vector with entries in [0, 1] comes or goes: the sum moves by at most sqrt(m) in
-    L2. *Replace:* one such vector becomes another (or 0, where a person loses the id), and every entry of the
-    difference lies in [-1, 1]: at most sqrt(m) again. So the sensitivity is sqrt(m) under every relation; mu-GDP.
+    *Add-remove, empty-slot:* a vector with entries in [0, 1] is added or removed: the sum changes by at most
+    sqrt(m) in L2. *Replace:* one such vector is replaced by another (or by 0, if a person loses the id), and every
+    entry of the difference lies in [-1, 1]: again at most sqrt(m). So the sensitivity is sqrt(m) under every
+    relation: mu-GDP.
 
-    No rounding beyond that: the grid is a power of two of at most 2^-16 while noise stays below 2^34.
+    There is no other rounding: the grid is a power of two of at most 2^-16, as long as noise stays below 2^34.
 
     ==============================  ==========================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==========================================
     no units                        noise around 0 (may be negative)
-    one unit, all equal, huge       nothing special
-    nan, inf, norm overflows        such a row is left out
-    a unit with no row left         its share is 1
+    one unit, all equal, huge       no special case
+    nan, inf, norm overflows        such a row is excluded
+    a unit with all rows excluded   its share is 1
     a unit without any row          adds 0
     nan in a group of columns       is not 0
     ==============================  ==========================================

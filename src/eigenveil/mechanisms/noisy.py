@@ -1,8 +1,8 @@
-"""Released numbers with the noise they carry: whoever draws noise says how much.
+"""Released values together with the standard deviation of their noise.
 
-Everything here is public: a release, or post-processing of releases. Scales are those that were asked for; the
-grid of a draw may round them up (`veil.grid_exponent`), by a relative 2^-24 unless noise is tiny against the
-sensitivity.
+Everything here is public: a release, or post-processing of releases. The stated scales are the requested ones. The
+noise as drawn may be rounded up to its grid (`veil.grid_exponent`): by a relative 2^-24, unless noise is very
+small compared with the sensitivity.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Noisy:
     value : float
         The number.
     scale : float
-        Standard deviation of its noise; 0 where the number is public.
+        Standard deviation of its noise; 0 if the number is public.
     """
 
     value: float
@@ -35,9 +35,9 @@ class Radius:
     Parameters
     ----------
     value : float
-        An edge of a public grid.
+        The radius, an edge of a public grid.
     count_noise : float
-        Standard deviation of the noise on each count of the search that found it.
+        Standard deviation of the noise on each count of the search.
     """
 
     value: float
@@ -53,8 +53,8 @@ class NoisySum:
     value : array
         The sum.
     noise : float
-        Standard deviation of the noise on an entry. For symmetric matrices: on the diagonal; it is smaller by
-        sqrt(2) off it.
+        Standard deviation of the noise on an entry. For symmetric matrices, on a diagonal entry; noise off the
+        diagonal is smaller by a factor sqrt(2).
     """
 
     value: FloatArray
@@ -63,7 +63,7 @@ class NoisySum:
 
 @dataclass(frozen=True)
 class NoisyMean:
-    """A released mean of tensors, and how it was clipped.
+    """A released mean of clipped tensors, and how they were clipped.
 
     Parameters
     ----------
@@ -72,13 +72,13 @@ class NoisyMean:
     noise : float
         Standard deviation of the noise on an entry, as in `NoisySum`.
     radius : float
-        Units were clipped at this distance from the centre.
+        Clipping radius: the distance from the centre to which units were clipped.
     kept, seen : float
-        The share of the units that a search was asked for, and the radius that it found: `radius` itself, unless
-        the rule goes beyond it. nan where the radius was given.
+        The share of the units that the radius search looked for, and the radius that it found. The latter is equal
+        to `radius`, unless the rule chose a larger one. Both are nan if the radius was given.
     offset : float
-        Distance of the mean of the clipped units from the centre, over the radius, with the expected square of the
-        noise subtracted. Near 1, the radius is ruled by how far off the centre was.
+        Distance of the mean of the clipped units from the centre, divided by the radius. The expected square of
+        the noise is subtracted first. If it is close to 1, the error of the centre dominates the radius.
     """
 
     value: FloatArray

@@ -1,10 +1,11 @@
-"""How far units lie from a public centre: a noisy curve of their norms, from which a radius can be chosen.
+"""A noisy curve of the distances of units from a public centre, from which a clipping radius can be chosen.
 
 NormCurve({a_i}, C, n_hat, mu):
-  1  the norm that holds 3/4 of the units, by the search of `radius_search`         # 40 % of mu^2
-     (fewer, down to half, where noise in counts hides that they are there)
-  2  noisy counts of units between 33 edges of its grid around it                   # 60 %
-  3  share of the units beyond each edge: partial sums from the top, 0 where noise hides them, never rising
+  1  find the radius that contains 3/4 of the units, by the search of `radius_search`   # 40 % of mu^2
+     (a smaller share, down to half, where the noise on counts is too large)
+  2  noisy counts of units between 33 edges of the search grid around that radius       # 60 %
+  3  share of the units beyond each edge: partial sums from the largest edge downwards, 0 where noise dominates,
+     non-increasing in the radius
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation
 
 ANCHOR, ANCHOR_SHARE = 0.75, 0.4
-"""The share of the units within the norm that edges lie around, and the share of mu^2 that its search takes. Above
-1/2, so that the curve is seen also where half of the units are 0."""
+"""The share of the units within the anchor, which is the radius of step 1, and the share of mu^2 that its search
+costs. The first exceeds 1/2, so that the curve is useful even if half of the units are 0."""
 
 BELOW, ABOVE = 12, 20
-"""How many edges below and above that norm are counted at: from 1/8 of it to 32 times as much."""
+"""Number of edges below and above the anchor at which units are counted: from 1/8 of the anchor to 32 times it."""
 
 SEEN = 2.0
-"""A tail counts as empty below this many standard deviations of its noise."""
+"""A tail is treated as empty if its count is below this many standard deviations of its noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +43,9 @@ class NormCurve:
     edges : array
         Radii, ascending.
     beyond : array
-        The share of the units that lie beyond each of them; never rising.
+        The share of the units beyond each radius; non-increasing.
     excess : array
-        The mean of max(norm - radius, 0) at each of them.
+        The mean of max(norm - radius, 0) at each radius.
     count_noise : float
         Standard deviation of the noise on each count of a radius search that costs as much as the curve.
     """
@@ -56,13 +57,13 @@ class NormCurve:
 
     @property
     def median(self) -> float:
-        """An edge that holds half of the units, as far as noise lets it be seen."""
+        """The first edge that contains half of the units, up to noise."""
         place = int(np.argmax(self.beyond <= 0.5)) if self.beyond.any() else min(BELOW, self.edges.size - 1)
         return float(self.edges[place])
 
     @property
     def excess_at_median(self) -> float:
-        """The excess at the radius that half of the units lie beyond."""
+        """The excess at the radius beyond which half of the units lie."""
         return float(np.interp(0.5, self.beyond[::-1], self.excess[::-1]))
 
 
@@ -76,32 +77,33 @@ def norm_curve(
     what: str = "norms",
     purpose: Purpose = Purpose.OTHER,
 ) -> NormCurve:
-    """Buy the curve of norm(a_i - centre).
+    """Buy a noisy curve of norm(a_i - centre) over units.
 
     Parameters
     ----------
     population : Population
         The units.
     centre : array
-        Public.
+        Public centre.
     n_hat : float
-        Public: how many units there are, about.
+        Public, approximate number of units.
     mu : float
-        What the curve may cost.
+        Cost of the curve.
 
     Formal guarantees
     -----------------
-    *Anchor:* as in `radius_search`. *Counts:* a unit's computed norm depends on that unit alone, and puts it
-    between one pair of edges at most, or beyond the last. Adding, removing or emptying a unit moves one count by
-    1: L2 sensitivity 1. Replacing a unit moves two counts by 1: sqrt(2). Noise of standard deviation
-    sensitivity/mu on each count; edges depend on releases only. Both together are mu-GDP by composition; the rest
-    is post-processing. The data are read once, for the counts at all edges.
+    *Anchor:* as in `radius_search`. *Counts:* the computed norm of a unit depends on that unit alone. It places
+    the unit between at most one pair of edges, or beyond the last edge. Adding, removing or emptying a unit
+    changes one count by 1: L2 sensitivity 1. Replacing a unit changes two counts by 1: L2 sensitivity sqrt(2).
+    Each count gets noise of standard deviation sensitivity/mu. The edges depend on releases only. By composition,
+    the anchor and the counts together are mu-GDP. Everything else is post-processing. The data are read once, for
+    the counts at all edges.
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
-    no units, few units             a curve full of noise
-    all units equal                 they lie between two edges
+    no units, few units             a curve dominated by noise
+    all units equal                 all of them lie between two edges
     nan, inf, norm overflows        such a unit is in no count
     ==============================  ==================================================================
 
@@ -128,7 +130,7 @@ def norm_curve(
     within = population.counts_within(centre, np.append(EDGES, np.inf))
     # 1
     share = reachable_quantile(ANCHOR, n_hat=n_hat, mu=mu_anchor)
-    anchor = int(first_enough(within[None, :-1], target=share * n_hat, grant=for_anchor)[0])
+    anchor = first_enough(within[:-1], target=share * n_hat, grant=for_anchor)
     # 2
     near = slice(max(anchor - BELOW, 0), min(anchor + ABOVE + 1, EDGES.size))
     edges = EDGES[near]
@@ -140,6 +142,6 @@ def norm_curve(
     beyond = np.maximum.accumulate(np.where(seen, tails, 0.0)[::-1])[::-1] / n_hat
     beyond = np.minimum(beyond, 1.0)
     pieces = (beyond[1:] + beyond[:-1]) / 2 * np.diff(edges)
-    last = beyond[-1] * edges[-1]  # units beyond the last edge are taken to be twice as far
+    last = beyond[-1] * edges[-1]  # assume that units beyond the last edge are twice as far away
     excess = np.append(np.cumsum(pieces[::-1])[::-1], 0.0) + last
     return NormCurve(edges, beyond, excess, count_noise(mu))

@@ -1,12 +1,12 @@
-"""PrivMean, the paper's Private-Mean-Estimation: a rough centre by histograms, then a truncated mean.
+"""PrivMean, the Private-Mean-Estimation of the paper: a rough centre by histograms, then a truncated mean.
 
 PrivMean({g_i}, i = 1..B, in R^D; L, epsilon, delta, tau):            # L: an approximate top eigenvalue
   1  u <- 2^(1/4) K sqrt(L) ln(25)^2
-  2  for every coordinate j: a stability histogram of {g_ij} over the bins (c u, (c+1) u], c any whole number, at
+  2  for every coordinate j: a stability histogram of {g_ij} over the bins (c u, (c+1) u], c any integer, at
      (epsilon / (4 sqrt(2 D ln(4/delta))), delta / (4 D))
-  3  no bin named in some coordinate: return bottom (None); else m_j <- the left end of the fullest
-  4  r <- 3 K sqrt(L) ln(B D/tau)^a; cut coordinate j of every g_i to [m_j - r, m_j + r]
-  5  return the mean of what is left plus Gaussian noise: sensitivity 2 r sqrt(D)/B, at (epsilon/2, delta/2)
+  3  if no bin is released in some coordinate: return bottom (None); else m_j <- left end of the largest bin
+  4  r <- 3 K sqrt(L) ln(B D/tau)^a; clip coordinate j of every g_i to [m_j - r, m_j + r]
+  5  return the mean of the clipped vectors plus Gaussian noise: sensitivity 2 r sqrt(D)/B, at (epsilon/2, delta/2)
 """
 
 from __future__ import annotations
@@ -40,48 +40,49 @@ def priv_mean(
     what: str = "PrivMean",
     purpose: Purpose = Purpose.COMPONENTS,
 ) -> FloatArray | None:
-    """The private mean of vectors whose spread is known roughly; None is bottom.
+    """Release the mean of vectors whose spread is roughly known; None represents bottom.
 
     Parameters
     ----------
     population : ExplicitPopulation
         Units with a vector each.
     top_eigenvalue : float
-        Public: what PrivRange answered, or a number fixed in advance.
+        Public approximate top eigenvalue: the result of PrivRange, or a number fixed in advance.
     epsilon, delta : float
-        The cost: half for the histograms, half for the noise.
+        Cost of the release: half for the histograms, half for the noise.
     tau : float in (0, 1)
-        The probability with which a coordinate may be cut off.
+        Upper bound on the probability that a coordinate is clipped.
     K, a : float
-        Constants of the tails (assumption A.4), public.
+        Public constants of the tails (assumption A.4).
 
     Formal guarantees
     -----------------
-    *Replace*, with the number of units public. A unit has one bin in every histogram; a histogram is (e,
-    delta/(4 D))-DP at L1 sensitivity 2. The D of them come to (epsilon/2, delta/2) by advanced composition with
-    slack delta/4, or by basic composition; that is computed, and refused where it does not hold. The sum of the
-    truncated residuals is a Gaussian release of exact sensitivity (`noisy_truncated_sum`),
-    gaussian_mu(epsilon/2, delta/2)-GDP. Together (epsilon, delta)-DP. After bottom the second half is not
-    charged: nothing is released for it. *Add-remove* is refused: B is read in steps 4 and 5, and would be
-    secret.
+    *Replace*, with a public number of units. A unit has one bin in every histogram. A histogram is (e, delta/(4
+    D))-DP at L1 sensitivity 2, e being its epsilon in step 2. The D histograms together are (epsilon/2,
+    delta/2)-DP by advanced composition with slack delta/4, or by basic composition. This bound is computed, and
+    the release is refused if it does not hold. The sum of the truncated residuals is a Gaussian release of exact
+    sensitivity (`noisy_truncated_sum`), gaussian_mu(epsilon/2, delta/2)-GDP. Together they are (epsilon,
+    delta)-DP. After bottom, the second half is not charged, since nothing is released for it. *Add-remove* is
+    refused: steps 4 and 5 use B, which would be secret.
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
-    no units                        bottom, for free (their number is public)
+    no units                        bottom, at no cost (the number of units is public)
     one unit, too few for a bin     bottom
-    all equal                       their value, give or take noise
-    one unit huge                   cut off
-    nan, inf, norm overflows        such a unit is in no bin and counts as the centre
+    all equal                       their value, plus noise
+    one unit huge                   clipped
+    nan, inf, norm overflows        such a unit is in no bin, and is replaced by the centre
     top_eigenvalue 0, inf, nan      refused (a public number)
     ==============================  ==================================================================
 
     Deviations from the paper
     -------------------------
-    The printed noise is the classical formula at (epsilon/2, delta/2), proven for epsilon/2 <= 1 only; ours is
-    the exact (analytic) one at the same cost, valid for every epsilon and smaller. The input "target error
-    alpha" is never used in the printed text and is left out. "BD" is read as B times the dimension, logarithms
-    as natural. The printed text does not say what happens if no bin is named: bottom.
+    The printed noise is the classical formula at (epsilon/2, delta/2), proven for epsilon/2 <= 1 only. This
+    implementation uses the exact (analytic) formula at the same cost, which is valid for every epsilon, and gives
+    less noise. The input "target error alpha" is never used in the printed text, and is omitted. "BD" is read as B
+    times the dimension, and logarithms are natural. The printed text does not say what happens if no bin is
+    released; this implementation returns bottom.
 
     References
     ----------
@@ -133,4 +134,6 @@ def priv_mean(
 
 def _check_tails(K: float, a: float) -> None:
     if not (math.isfinite(K) and K > 0 and math.isfinite(a) and a >= 0):
-        raise InvalidInputError(f"K must be a finite number above 0 and a one not below 0, got {K!r} and {a!r}.")
+        raise InvalidInputError(
+            f"K must be a finite number above 0 and a a finite number of at least 0, got {K!r} and {a!r}."
+        )

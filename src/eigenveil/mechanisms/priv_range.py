@@ -1,12 +1,11 @@
-"""PrivRange, the paper's Top-Eigenvalue-Estimation: how widely vectors spread, up to a factor.
+"""PrivRange, the Top-Eigenvalue-Estimation of the paper: the spread of vectors, up to a factor.
 
 PrivRange({g_i}, i = 1..B; epsilon, delta, tau):
-  1  take differences of neighbours in the list: h_i = g_2i - g_(2i-1), i = 1..floor(B/2)
-  2  cut them into s = ceil(C1 ln(1/(delta tau))/epsilon) subsets of b = floor(B/2s) each, one after the other
-  3  of each subset, the top eigenvalue l_j of (1/b) sum h h^T
-  4  the bin of l_j among [2^(c/4), 2^((c+1)/4)), c any whole number
-  5  a stability histogram of the bins at (epsilon, delta)
-  6  no bin named: return bottom (None); else the left end of the fullest
+  1  differences of consecutive vectors: h_i = g_2i - g_(2i-1), i = 1..floor(B/2) 2  divide them into s = ceil(C1
+  ln(1/(delta tau))/epsilon) consecutive subsets of b = floor(B/2s) differences each 3  for each subset j: the top
+  eigenvalue l_j of (1/b) sum h h^T 4  the bin of l_j among [2^(c/4), 2^((c+1)/4)), c any integer 5  a stability
+  histogram of the bins at (epsilon, delta) 6  if no bin is released: return bottom (None); else return the left
+  end of the largest bin
 """
 
 from __future__ import annotations
@@ -36,40 +35,41 @@ def priv_range(
     what: str = "PrivRange",
     purpose: Purpose = Purpose.COMPONENTS,
 ) -> float | None:
-    """A private lower end for the top eigenvalue of the covariance of differences; None is bottom.
+    """Release a lower bound on the top eigenvalue of the covariance of differences; None represents bottom.
 
     Parameters
     ----------
     population : ExplicitPopulation
-        Units with a vector each; their order is that of the data.
+        Units with a vector each, in the order of the data.
     epsilon, delta : float
-        The cost.
+        Cost of the release.
     tau : float in (0, 1)
-        The probability with which the answer may be wrong; more subsets the smaller it is.
+        Upper bound on the probability that the result is wrong. A smaller tau needs more subsets.
     C1 : float
-        The constant of step 2, which the paper leaves open.
+        The constant of step 2, which the paper does not specify.
 
     Formal guarantees
     -----------------
-    *Replace*, with the number of units public: (epsilon, delta)-DP. A unit is in one difference, a difference
-    in one subset, and the eigenvalue of a subset is computed from a fresh array of that subset alone, of public
-    shape. So one unit moves one eigenvalue from one bin to another (or in, or out): L1 sensitivity 2, which
-    `stability_histogram` takes under this relation. *Add-remove* is refused: a removed unit would shift all
-    differences behind it.
+    *Replace*, with a public number of units: (epsilon, delta)-DP. A unit is in one difference, and a difference is
+    in one subset. The eigenvalue of a subset is computed from a fresh array of public shape that contains this
+    subset alone. One unit therefore moves at most one eigenvalue from one bin to another (or into or out of the
+    bins): L1 sensitivity 2, which is what `stability_histogram` uses under this relation. *Add-remove* is refused:
+    the removal of a unit would shift all differences after it.
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
-    fewer than 2 s units            bottom; paid for all the same
+    fewer than 2 s units            bottom; the cost is charged nevertheless
     all equal                       differences are 0, which is in no bin: bottom
     one unit huge                   its subset is in another bin
-    nan, inf, norm overflows        such a unit counts as the zero vector
+    nan, inf, norm overflows        such a unit is replaced by the zero vector
     ==============================  ==================================================================
 
     Deviations from the paper
     -------------------------
-    The number of subsets is rounded up. The printed bins leave out [2^(-1/4), 1), surely by accident. A subset
-    whose eigenvalue is exactly 0 has no bin: the bins do not reach 0, and 0 would be of no use as a range.
+    The number of subsets is rounded up. The printed bins omit [2^(-1/4), 1), certainly by mistake; this
+    implementation includes it. A subset whose eigenvalue is exactly 0 has no bin: the bins do not reach 0, and 0
+    is not a valid range.
 
     References
     ----------
@@ -94,7 +94,7 @@ def priv_range(
 
 
 def subset_count(*, epsilon: float, delta: float, tau: float, C1: float = 1.0) -> int:
-    """How many subsets step 2 makes.
+    """Return the number of subsets in step 2.
 
     Examples
     --------
@@ -108,9 +108,9 @@ def subset_count(*, epsilon: float, delta: float, tau: float, C1: float = 1.0) -
 
 
 def _log2_top_eigenvalue(h: FloatArray) -> float:
-    """log2 of the top eigenvalue of (1/b) sum h h^T; minus infinity for 0, and no overflow."""
+    """Return log2 of the top eigenvalue of (1/b) sum h h^T without overflow; minus infinity if it is 0."""
     scale = float(np.abs(h).max())
     if not 0 < scale < math.inf:
         return -math.inf
-    largest = float(np.linalg.norm(h / scale, 2))  # at least 1: some entry is
+    largest = float(np.linalg.norm(h / scale, 2))  # at least 1, because some entry of h / scale is +-1
     return 2 * math.log2(largest) + 2 * math.log2(scale) - math.log2(len(h))

@@ -1,4 +1,4 @@
-"""The private mean of rows, in two rounds: a rough centre first, then the mean around it."""
+"""Private mean in two rounds: first a rough centre, then the mean clipped around it."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from eigenveil.privacy.budget import split_mu
 from eigenveil.privacy.entries import Purpose
 
 FIRST_SHARE, RADIUS_SHARE = 0.2, 0.2
-"""Shares of mu^2: for the first round, and in each round for its radius."""
+"""Shares of mu^2: of the total for the first round, and of each round for its radius."""
 
 
 def private_mean(
     population: Population, *, n_hat: float, mu: float, veil: Veil, quantile: float = 0.9
 ) -> NoisyMean:
-    """The mean of the units' vectors (or matrices), from no knowledge of where they lie.
+    """Release the mean of the vectors (or matrices) of units, without prior knowledge of where they lie.
 
-    1. a fifth of mu^2: the mean clipped around 0, at the median
-    2. the rest: the mean clipped around that, at `quantile`, or lower where the noise of the counts is large
-       against n_hat (never below the median)
+    1. With a fifth of mu^2: the mean clipped around 0, at the median of the norms.
+    2. With the rest: the mean clipped around the first mean, at `quantile`. The quantile is lower (but never below
+       the median) if the noise on counts is large compared with n_hat.
 
-    The first round pays for the distance of the rows from 0, the second only for their spread.
+    The noise of the first round grows with the distance of the rows from 0, the noise of the second round only
+    with their spread.
 
     Formal guarantees
     -----------------
-    Both relations; two clipped means in sequence, mu-GDP together. The quantile of the second is a function of
-    public numbers. Edge cases as in `clipped_mean`.
+    Both relations; two clipped means in sequence, together mu-GDP. The quantile of the second mean is a function
+    of public numbers. Edge cases are as in `clipped_mean`.
     """
     first, second = split_mu(mu, [FIRST_SHARE, 1 - FIRST_SHARE])
 
-    def around(centre: FloatArray, wanted: float, round_mu: float, what: str) -> NoisyMean:
+    def buy_mean(centre: FloatArray, wanted: float, round_mu: float, what: str) -> NoisyMean:
         mu_radius, mu_sum = split_mu(round_mu, [RADIUS_SHARE, 1 - RADIUS_SHARE])
         reached = reachable_quantile(wanted, n_hat=n_hat, mu=mu_radius)
         rule = AtQuantile(mu=mu_radius, quantile=reached)
@@ -52,6 +53,6 @@ def private_mean(
         )
 
     # 1
-    rough = around(np.zeros(population.shape), 0.5, first, "mean, rough")
+    rough = buy_mean(np.zeros(population.shape), 0.5, first, "mean, rough")
     # 2
-    return around(to_single(rough.value), quantile, second, "mean")
+    return buy_mean(to_single(rough.value), quantile, second, "mean")

@@ -1,4 +1,4 @@
-"""Propose-test-release: noise fitted to this data set, after a private test that it is fit."""
+"""Propose-test-release: noise for the local sensitivity of the dataset, after a private test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.gaussian import check_delta, check_epsilon, check_mu
 
 _ROUNDING = 1 + 2.0**-14
-"""Room in a sensitivity for rounding to its grid, whose steps are 2^-16 of it over sqrt(size)."""
+"""Factor on a sensitivity for rounding to its grid, whose steps are at most sensitivity 2^-16 / sqrt(size)."""
 
 
 def propose_test_release(
@@ -32,52 +32,53 @@ def propose_test_release(
     what: str = "propose-test-release",
     purpose: Purpose = Purpose.OTHER,
 ) -> FloatArray | None:
-    """Release `value` with noise for the local sensitivity that `margin` proves, or None (bottom).
+    """Release `value` with noise for the local sensitivity that `margin` proves, or return None (bottom).
 
-    1. y <- margin + Lap(b) - b ln(1/(2 delta)), b = margin_sensitivity/epsilon: a private lower bound
-    2. s <- sensitivity_at(y); if y <= 0 or there is none: return None
-    3. return value + N(0, (s/mu)^2)
+    1. y <- margin + Lap(b) - b ln(1/(2 delta)), b = margin_sensitivity/epsilon: a private lower bound on the
+    margin 2. s <- sensitivity_at(y); if y <= 0 or s is None: return None 3. return value + N(0, (s/mu)^2)
 
     Parameters
     ----------
     value : array
-        f(D). A symmetric matrix is noised like any array; symmetrise the answer, which is post-processing
-        (and leaves noise s/mu on the diagonal and s/(mu sqrt(2)) off it).
+        f(D). A symmetric matrix gets noise on every entry, like any array. Symmetrise the result, which is
+        post-processing (and leaves noise s/mu on the diagonal and s/(mu sqrt(2)) off the diagonal).
     margin : float
-        g(D): how far D is from being unstable; nothing is ever promised at 0 or below.
+        g(D): the distance of D from instability. A margin of at most 0 never leads to a release.
     margin_sensitivity : float
-        How far g can move between neighbours, under the relation of the ledger.
+        Largest change of g between neighbouring datasets, under the relation of the ledger.
     sensitivity_at : callable
-        Not increasing; ||f(D) - f(D')|| <= sensitivity_at(g(D)) for all neighbours D' of D, wherever it
-        answers; None where nothing can be promised.
+        Non-increasing function of the margin, with ||f(D) - f(D')|| <= sensitivity_at(g(D)) for all neighbours D'
+        of D. It returns None where no bound is known.
     epsilon, delta : float
-        What the test costs, from the part of the budget set aside.
+        Cost of the test, from the part of the budget set aside.
     mu : float
-        What the release costs; for (epsilon2, delta2) take ``gaussian_mu(epsilon2, delta2)``.
+        Cost of the release; for (epsilon2, delta2), pass ``gaussian_mu(epsilon2, delta2)``.
     value_error, margin_error : float
-        Proven bounds on what computing f (Euclidean norm) and g in floating point gets wrong.
+        Proven bounds on the floating-point errors of f (Euclidean norm) and of g.
 
     Formal guarantees
     -----------------
-    Relation: that of the ledger, through `margin_sensitivity` and `sensitivity_at`. Fix neighbours D, D'
-    and call y good if y <= max(g(D), g(D')). Step 1 is epsilon-DP, and y is bad with probability at most
-    delta under either data set, as P[b L > b ln(1/(2 delta))] = delta: good or bad, step 1 is
-    (epsilon, delta)-DP even if a bad y gave everything away. For a good y the values lie within s of each
-    other, so step 3 is mu-GDP. The whole is the composition of (epsilon, delta)-DP and mu-GDP; with
-    mu for (epsilon2, delta2) it is (epsilon + epsilon2, delta + delta2)-DP. Nothing is drawn unless
-    both charges fit; after bottom the second is not made, as nothing is released for it.
+    The relation is the one of the ledger, through `margin_sensitivity` and `sensitivity_at`. Fix neighbouring
+    datasets D, D', and call y valid if y <= max(g(D), g(D')). Step 1 is epsilon-DP, and y is invalid with
+    probability at most delta under either dataset, since P[b L > b ln(1/(2 delta))] = delta. Step 1 is therefore
+    (epsilon, delta)-DP, even if an invalid y revealed everything. For a valid y, f(D) and f(D') differ by at most
+    s, so step 3 is mu-GDP. The whole mechanism is the composition of an (epsilon, delta)-DP and a mu-GDP
+    mechanism; with the mu for (epsilon2, delta2), it is (epsilon + epsilon2, delta + delta2)-DP. Nothing is drawn
+    unless both charges fit the budget. After bottom, the second charge is not made, since nothing is released for
+    it.
 
-    Computing g wrongly by `margin_error` adds twice that to its sensitivity, and that much is taken off y; so
-    is the rounding of g to its grid. Likewise `value_error` for f. Rounding is a relative 2^-14 at most.
+    An error of at most `margin_error` in g adds twice that bound to the sensitivity of g, and the bound is
+    subtracted from y; so is the rounding of g to its grid. In the same way, `value_error` enters the sensitivity
+    of f. Rounding adds at most a relative 2^-14.
 
-    ==============================  =========================================================
-    edge case                       answer
-    ==============================  =========================================================
-    no units, one unit, all equal   up to the caller's g: a small margin gives bottom
-    zero sensitivity at y           refused: a promise of 0 cannot be kept in floats
-    huge values                     cut at 2^61 grid steps
-    nan or inf in value or margin   taken as 0 and as a margin of 0; f and g keep their promises
-    ==============================  =========================================================
+    ==============================  ==============================================================
+    edge case                       result
+    ==============================  ==============================================================
+    no units, one unit, all equal   depends on g of the caller: a small margin gives bottom
+    zero sensitivity at y           refused: floats cannot guarantee a sensitivity of 0
+    huge values                     clipped at 2^61 grid steps
+    nan or inf in value or margin   replaced by 0, and by a margin of 0; the bounds on f and g hold
+    ==============================  ==============================================================
 
     References
     ----------
@@ -87,7 +88,7 @@ def propose_test_release(
     if mu > veil.ledger.remaining_mu * (1 + 1e-10):
         raise BudgetExceededError(
             f'"{what}" needs mu = {mu:g} for its second half, but {veil.ledger.remaining_mu:g} is left.',
-            hint="Nothing was drawn. Set aside less for the test, or ask for less.",
+            hint="Nothing was drawn. Set aside less for the test, or request a smaller mu.",
         )
     # 1
     reach = (check_sensitivity(margin_sensitivity) + 2 * margin_error) * _ROUNDING

@@ -1,4 +1,4 @@
-"""A radius around a public centre that holds a given number of units."""
+"""Private search for the radius around a public centre that contains a given number of units."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EDGES: FloatArray = 2.0 ** (np.arange(-512, 512) / 4)
 """The public grid of radii: 2^-128 to 2^127.75 in steps of 2^(1/4)."""
 
 _SAFE = 4.5
-"""Standard deviations of a count's noise that the target of a radius search stays away from n_hat."""
+"""The target of a radius search stays below n_hat by this many standard deviations of the noise on a count."""
 
 
 def radius_search(
@@ -31,10 +31,11 @@ def radius_search(
     edges: FloatArray = EDGES,
     purpose: Purpose = Purpose.OTHER,
 ) -> Radius:
-    """The smallest edge at which a noisy count of units with norm(a_i - centre) <= edge reaches `target`.
+    """Find the smallest edge at which a noisy count of units with norm(a_i - centre) <= edge reaches `target`.
 
-    1. pay for exactly log2(size of edges) counts, 10 by default, whichever way the search goes
-    2. that many times: ask the middle edge; noisy count >= target: go left, else go right
+    1. Pay for exactly log2(size of edges) counts, 10 by default, whatever the outcome of the search.
+    2. Repeat that many times: take the noisy count at the middle edge. If it is at least `target`, continue in the
+       left half, otherwise in the right half.
 
     The data are read once, for the counts at all edges.
 
@@ -43,31 +44,32 @@ def radius_search(
     population : Population
         The units.
     centre : array
-        Public.
+        Public centre.
     target : float
-        How many units the radius is to hold.
+        Number of units that the radius should contain.
     mu : float
-        What the search may cost.
+        Cost of the search.
     edges : array
-        Public: ascending numbers above 0, 2^j of them, j >= 1. Where about the radius lies is known, few edges
-        ask for fewer counts, each with less noise.
+        Public, strictly ascending numbers above 0; their number is 2^j with j >= 1. If the radius is roughly
+        known, fewer edges need fewer counts, and each count has less noise.
 
     Formal guarantees
     -----------------
-    *Both relations:* a unit's computed norm depends on that unit alone, so it adds 0 or 1 to a count, and a
-    count moves by at most 1 between neighbours. Each of the j = log2(size) adaptively chosen counts gets noise
-    of standard deviation sqrt(j)/mu; together they are mu-GDP. Edges are public, so j is.
+    *Both relations:* the computed norm of a unit depends on that unit alone. The unit therefore adds 0 or 1 to a
+    count, and a count changes by at most 1 between neighbouring datasets. Each of the j = log2(size) adaptively
+    chosen counts gets noise of standard deviation sqrt(j)/mu; together they are mu-GDP. Edges are public, and
+    therefore j is public.
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
-    no units                        whatever noise says; the largest edge without noise
-    one unit, all equal             the edge just above the common norm, if noise allows
+    no units                        depends on noise alone; without noise, the largest edge
+    one unit, all equal             the edge just above the common norm, unless noise hides it
     zero norms                      the smallest edge, 2^-128 by default
     norms above the largest edge    the largest edge, 2^127.75 by default
     nan, inf, norm overflows        such a unit is in no count
     target is nan or infinite       refused (it is a public number)
-    edges not as said above         refused (they are public)
+    edges not as described above    refused (they are public)
     ==============================  ==================================================================
 
     Examples
@@ -87,27 +89,30 @@ def radius_search(
     _check(edges)
     queries = queries_over(edges)
     grant = veil.gaussian(what, mu=mu, sensitivity=1.0, draws=queries, releases=queries, purpose=purpose)
-    found = first_enough(population.counts_within(centre, edges)[None], target=target, grant=grant)
-    return Radius(float(edges[found[0]]), count_noise(mu, edges=edges))
+    found = first_enough(population.counts_within(centre, edges), target=target, grant=grant)
+    return Radius(float(edges[found]), count_noise(mu, edges=edges))
 
 
-def first_enough(counts: IntArray, *, target: float, grant: Grant) -> IntArray:
-    """For every row of counts the first place at which a noisy one reaches `target`, by binary search.
+def first_enough(counts: IntArray, *, target: float, grant: Grant) -> int:
+    """Return the first index at which a noisy count reaches `target`, by binary search.
 
-    All rows take a step together; each step is one release of the grant, with a draw for every row.
+    Each step of the search is one release of the grant, with one draw.
     """
-    rows, places = counts.shape
-    low, high = np.zeros(rows, dtype=np.int64), np.full(rows, places - 1)
-    for _ in range(queries_over(counts[0])):
+    low, high = 0, counts.size - 1
+    for _ in range(queries_over(counts)):
         middle = (low + high) // 2
-        enough = grant.release(grant.on_grid(counts[np.arange(rows), middle])) >= target
-        low = np.where(enough, low, np.minimum(middle + 1, high))
-        high = np.where(enough, middle, high)
+        noisy = grant.release(grant.on_grid(counts[[middle]]))[0]
+        if noisy >= target:
+            high = middle
+        else:
+            low = min(middle + 1, high)
     return low
 
 
 def count_noise(mu: float, *, edges: FloatArray = EDGES) -> float:
-    """Standard deviation of the noise on each count of a radius search that costs `mu`, before it is bought.
+    """Return the standard deviation of the noise on each count of a radius search that costs `mu`.
+
+    It is known before the search is bought.
 
     Examples
     --------
@@ -118,10 +123,10 @@ def count_noise(mu: float, *, edges: FloatArray = EDGES) -> float:
 
 
 def reachable_quantile(wanted: float, *, n_hat: float, mu: float, edges: FloatArray = EDGES) -> float:
-    """The largest quantile up to `wanted` whose radius search is not fooled by noise; at least the median.
+    """Return the largest quantile up to `wanted` whose radius search is robust to noise; at least the median.
 
-    A search for q n_hat units runs away to the largest edge when noise hides that they are all there, so
-    (1 - q) n_hat is kept above 4.5 standard deviations of a count.
+    A search for q n_hat units ends at the largest edge if noise hides that all of them are within a smaller one.
+    Therefore (1 - q) n_hat is kept above 4.5 standard deviations of the noise on a count.
 
     Examples
     --------
@@ -136,16 +141,17 @@ def reachable_quantile(wanted: float, *, n_hat: float, mu: float, edges: FloatAr
 
 
 def queries_over(edges: FloatArray | IntArray) -> int:
-    """How many counts a search over these edges takes: log2 of their number."""
+    """Return the number of counts that a search over these edges takes: log2 of the number of edges."""
     return edges.size.bit_length() - 1
 
 
 def _check(edges: FloatArray) -> None:
-    """Raise where these edges cannot be searched."""
+    """Raise if a search over these edges is not possible."""
     queries = queries_over(edges)
     right_size = edges.ndim == 1 and queries >= 1 and edges.size == 1 << queries
     if not (right_size and np.all(np.isfinite(edges)) and edges[0] > 0 and np.all(np.diff(edges) > 0)):
         raise InvalidInputError(
-            f"edges must be 2^j (j at least 1) strictly ascending finite numbers above 0, got {edges.size}.",
+            f"edges must be 2^j (j at least 1) strictly ascending finite numbers above 0, got "
+            f"an array of size {edges.size}.",
             hint="Take a slice of radius.EDGES of 2, 4, 8, ... edges.",
         )

@@ -1,4 +1,4 @@
-"""Gaussian noise for rounds that each see a Poisson sample of the units: paid once, drawn round by round."""
+"""Gaussian noise for rounds on Poisson samples of the units: bought once, drawn round by round."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ def sampled_noise(
     draws: int,
     purpose: Purpose = Purpose.OTHER,
 ) -> Grant:
-    """Pay for `rounds` clipped sums over Poisson samples; the grant noises each by noise_multiplier * radius.
+    """Buy the noise for `rounds` clipped sums over Poisson samples; its scale is noise_multiplier * radius.
 
     Parameters
     ----------
     rate, rounds, noise_multiplier, delta
         As in `privacy.poisson`; fixed before the first round.
     radius : float
-        What one unit can add to a sum.
+        Largest contribution of one unit to a sum.
     draws : int
-        Noise values of all rounds together.
+        Total number of noise values in all rounds.
 
     Formal guarantees
     -----------------
-    Both relations, by dp-accounting's privacy loss distributions: the charge is made before the grant exists. The
-    scale is rounded up to the grid, and the sums that go in are whole grid steps of norm at most `radius` a unit.
+    Both relations, by the privacy loss distributions of dp-accounting. The ledger is charged before the grant
+    exists. The scale is rounded up to the grid. The sums must consist of whole grid steps, and each unit must add
+    a vector of norm at most `radius`.
     """
     exact = Fraction(check_sensitivity(radius)) * Fraction(check_sensitivity(noise_multiplier))
     exponent = grid_exponent(float(exact), sensitivity=radius, size=draws)

@@ -1,9 +1,9 @@
-"""A picture of units: how many lie in each cell of a public grid over two or more public axes.
+"""Noisy histogram of scores: the weight of units in each cell of a public grid over public axes.
 
 ScoreHistogram({rows of unit i}, axes, edges, mu):
-  1  score of a row <- (row - origin) axes; its cell <- where that lies among the edges, or "outside"
-  2  a unit has weight 1, in equal parts on its good rows; a cell's sum gets the parts of the rows in it, rounded
-     down to the grid
+  1  scores of a row <- (row - origin) axes; cell of the row <- the cell that contains its scores, or "outside" 2
+  a unit has weight 1, shared equally by its valid rows; the sum of a cell includes the shares of the rows in it,
+     rounded down to the grid
   3  release the sums of all cells, and of "outside", plus Gaussian noise
 """
 
@@ -28,25 +28,25 @@ from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation
 
 MOST_CELLS = 1 << 24
-"""More cells than this are refused: every one of them gets noise of its own."""
+"""Largest number of cells; each cell gets its own noise."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Picture:
-    """What is asked for; all of it is public.
+    """Axes, cells and groups of a score histogram. All of them are public.
 
     Parameters
     ----------
     axes : array of shape (d, m)
-        What rows are multiplied with.
+        Matrix by which rows are multiplied.
     origin : array of shape (d,)
-        What is taken off rows first.
+        Vector that is subtracted from rows first.
     edges : sequence of m arrays
-        Ascending edges of the cells along every axis. A score on an edge belongs to the cell above it, on the last
-        edge to the last cell, as in `numpy.histogramdd`.
+        Ascending edges of the cells along every axis. A score on an edge belongs to the cell above it; a score on
+        the last edge belongs to the last cell, as in `numpy.histogramdd`.
     groups : int, optional
-        How many groups there are. Rows then have one column more, the last: the number of the row's group, from 0;
-        a row with any other number there adds nothing.
+        Number of groups. Rows then have one more column, the last, with the number of the group of the row,
+        starting at 0. A row with any other number in this column adds nothing.
 
     Examples
     --------
@@ -75,39 +75,39 @@ class Picture:
             raise InvalidInputError(f"there must be at least one group, got {self.groups}.")
         if self.size > MOST_CELLS:
             raise InvalidInputError(
-                f"a picture of {self.size} cells is more than the {MOST_CELLS} that are allowed.",
-                hint="Ask for fewer bins: noise per cell is the same, and fewer cells hold more people each.",
+                f"a score histogram may have at most {MOST_CELLS} cells, got {self.size}.",
+                hint="Use fewer bins: noise per cell is the same, and fewer cells contain more people each.",
             )
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Cells along every axis; groups, if there are any, come first."""
+        """Number of groups, if there are any, followed by the number of cells along every axis."""
         cells = tuple(len(edges) - 1 for edges in self.edges)
         return cells if self.groups is None else (self.groups, *cells)
 
     @property
     def size(self) -> int:
-        """How many sums there are: all cells, and "outside" for every group."""
+        """Number of sums: all cells of every group, and "outside" of every group."""
         return (math.prod(len(edges) - 1 for edges in self.edges) + 1) * (self.groups or 1)
 
     @property
     def d(self) -> int:
-        """How many columns rows must have."""
+        """Number of columns that rows must have."""
         return len(self.axes) + (self.groups is not None)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CellSums:
-    """Noisy sums of weights; they are not whole, and may be below 0.
+    """Noisy sums of weights. They are not rounded, and may be negative.
 
     Parameters
     ----------
-    inside : array of the picture's shape
-        For every cell.
+    inside : array of the shape of the picture
+        The sum of every cell.
     outside : array of shape (groups,), or ()
-        What lies beyond the edges.
+        The sum of the weights beyond the edges.
     noise : float
-        Standard deviation of the noise in each of them.
+        Standard deviation of the noise on each sum.
     """
 
     inside: FloatArray
@@ -118,45 +118,47 @@ class CellSums:
 def score_histogram(
     population: SampledPopulation, picture: Picture, *, mu: float, veil: Veil, what: str = "score histogram"
 ) -> CellSums:
-    """How much weight of units lies in every cell of a picture, plus Gaussian noise.
+    """Release the weight of units in every cell of `picture`, plus Gaussian noise.
 
     Parameters
     ----------
     population : SampledPopulation
-        Of rows or people, whatever their tensor.
+        A population of rows or people, with any tensor.
     picture : Picture
-        Axes, edges, number of groups: public.
+        Public axes, edges and number of groups.
     mu : float
-        What it may cost.
+        Cost of the release.
 
     Formal guarantees
     -----------------
-    What a unit adds is a vector v over all cells of all groups, of whole numbers of grid steps, a function of the
-    unit and public numbers to the bit: a row's scores are summed in a fixed order (`row_product`), and its place
-    among the edges is found by comparisons. Let T be the grid steps in 1 and m the good rows of the unit (m = 1
-    where rows are units). A cell with c of these rows gets floor(c T / m) >= 0, so the entries of v are not
-    negative and sum to T at most: in numbers, ||v||_2 <= ||v||_1 <= 1. Integers add without error.
+    A unit adds a vector v over all cells of all groups. Its entries are whole numbers of grid steps, and bitwise a
+    function of the unit and of public numbers: the scores of a row are summed in a fixed order (`row_product`),
+    and its cell is found by comparisons with the edges. Let T be the number of grid steps in 1, and m the number
+    of valid rows of the unit (m = 1 where rows are units). A cell with c of these rows gets floor(c T / m) >= 0
+    steps, so the entries of v are non-negative and their sum is at most T steps. As numbers, ||v||_2 <= ||v||_1 <=
+    1. Integers add without error.
 
-    *Add-remove, empty-slot:* the sums move by v: L2 sensitivity 1, reached by a unit in one cell.
+    *Add-remove, empty-slot:* the sums change by v: L2 sensitivity 1, attained by a unit in one cell.
 
-    *Replace:* they move by v - v', and ||v - v'||^2 = ||v||^2 + ||v'||^2 - 2 v.v' <= 2, since v.v' >= 0: L2
-    sensitivity sqrt(2), reached by a unit that moves from one cell to another. Not 2: parts that overlap cancel.
+    *Replace:* the sums change by v - v', and ||v - v'||^2 = ||v||^2 + ||v'||^2 - 2 v.v' <= 2, since v.v' >= 0: L2
+    sensitivity sqrt(2), attained by a unit that moves from one cell to another. It is not 2, because shares in the
+    same cell cancel.
 
-    *Groups* are one more axis of the same vector, so the proof covers them as it stands, under every relation:
-    a person may have rows in several groups, and the replaced unit may be in another group than the old one. No
-    parallel composition is claimed, and none is needed. The *list* of groups is public, and must not come from
-    the data.
+    *Groups* are one more axis of the same vector, so the proof includes them without change, under every relation:
+    a person may have rows in several groups, and the new unit may be in a different group than the replaced unit.
+    Parallel composition is neither claimed nor needed. The *list* of groups is public, and must not come from the
+    data.
 
-    Noise of standard deviation sensitivity/mu on every cell, and on "outside": mu-GDP.
+    Every cell, and "outside", gets noise of standard deviation sensitivity/mu: mu-GDP.
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
     no units                        noise around 0
     one unit, all equal, huge       a weight of 1 in one cell, or outside
-    nan, inf, norm overflows        such a row adds nothing, silently; its  unit's other rows share 1
+    nan, inf, norm overflows        such a row adds nothing, silently; the other rows of its unit share 1
     a row of no known group         the same
-    a person with many rows         weight 1 in all, but for less than a grid step per cell
+    a person with many rows         a total weight of 1, minus less than a grid step per cell
     units that are matrices         refused (public)
     ==============================  ==================================================================
 
@@ -175,9 +177,9 @@ def score_histogram(
     """
     operator = population.operator
     if not made_of_rows(operator):
-        raise InvalidInputError("a picture is of rows or people: units given as matrices have no scores.")
+        raise InvalidInputError("a score histogram needs rows or people: units given as matrices have no scores.")
     if operator.d != picture.d:
-        raise InvalidInputError(f"the picture is of rows with {picture.d} columns, these have {operator.d}.")
+        raise InvalidInputError(f"expected rows with {picture.d} columns, got {operator.d} columns.")
     grant = veil.gaussian(what, mu=mu, sensitivity=_sensitivity(veil), draws=picture.size, purpose=Purpose.SCORES)
     whole = (1 << -grant.exponent) if grant.exponent <= 0 else 0
     sums = population.reduce(CellQuery(operator=operator.without_data(), picture=picture, whole=whole))
@@ -190,16 +192,16 @@ def score_histogram(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CellQuery:
-    """Sums of weights over the cells of a picture; the state is one whole number of grid steps per cell.
+    """Query for the sums of weights in the cells of a picture; its state is a whole number of grid steps per cell.
 
     Parameters
     ----------
     operator : RowsOperator or PeopleOperator
-        Without data.
+        The operator, without data.
     picture : Picture
-        Axes, edges, number of groups.
+        Axes, edges and number of groups.
     whole : int
-        Grid steps in a weight of 1.
+        Number of grid steps in a weight of 1.
     """
 
     operator: RowsOperator | PeopleOperator
@@ -207,7 +209,7 @@ class CellQuery:
     whole: int
 
     def zero(self) -> IntArray:
-        """Empty cells."""
+        """Return empty cells."""
         return np.zeros(self.picture.size, dtype=np.int64)
 
     def add(self, state: IntArray, chunk: Chunk) -> IntArray:
@@ -224,22 +226,22 @@ class CellQuery:
         return state
 
     def merge(self, one: IntArray, other: IntArray) -> IntArray:
-        """Integers add up."""
+        """Add two states; they are integers, so the sum is exact."""
         return one + other
 
     def finish(self, state: IntArray) -> IntArray:
-        """The sums, in whole grid steps."""
+        """Return the sums in grid steps."""
         return state
 
     def _add_people(self, state: IntArray, person: IntArray, cells: IntArray) -> None:
-        """Step 2: rows per person and cell, as parts of all rows of that person."""
+        """Step 2: add the share of each person's rows in each cell."""
         rows = np.bincount(person)
         pairs, together = np.unique(np.stack([person, cells]), axis=1, return_counts=True)
         parts = together.astype(np.int64) * self.whole // rows[pairs[0]]  # both factors are below 2^31
         np.add.at(state, pairs[1], parts)
 
     def _cells(self, values: Any) -> IntArray:
-        """Step 1: the number of every row's cell; -1 for rows that add nothing."""
+        """Step 1: return the number of the cell of every row; -1 for rows that add nothing."""
         out = np.empty(values.shape[0], dtype=np.int64)
         for where in cut(len(out), 64 if self.operator.sparse else 4 * self.picture.d):
             out[where] = self._of_piece(values[where])
@@ -258,7 +260,7 @@ class CellQuery:
         return np.where(good, codes * per_group + cell, -1)
 
     def _scores(self, values: Any) -> tuple[FloatArray, BoolArray, IntArray]:
-        """Scores of rows, which rows are good, and their groups."""
+        """Return the scores of rows, which rows are valid, and their groups."""
         picture, d = self.picture, len(self.picture.axes)
         if self.operator.sparse and self.operator.shift is None and self.operator.removed is None:
             scores, squares, last = _sparse_scores(values, picture)
@@ -277,7 +279,7 @@ class CellQuery:
 
 
 def _sparse_scores(values: Any, picture: Picture) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Scores, squared norms and last column of sparse rows, from the entries present."""
+    """Return the scores, squared norms and last column of sparse rows, from their stored entries."""
     n, d = values.shape[0], len(picture.axes)
     of_row, column = np.repeat(np.arange(n), np.diff(values.indptr)), values.indices
     x = values.data.astype(np.float64)
@@ -299,5 +301,5 @@ def _check_edges(edges: FloatArray) -> None:
     if array.ndim != 1 or array.size < 2 or not np.all(np.isfinite(array)) or not np.all(np.diff(array) > 0):
         raise InvalidInputError(
             "edges must be a strictly ascending list of at least two finite numbers.",
-            hint="They are public: take them from released variances or from what is known of the columns.",
+            hint="Edges are public: derive them from released variances or from public knowledge of the columns.",
         )

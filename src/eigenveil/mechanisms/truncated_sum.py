@@ -1,4 +1,4 @@
-"""The sum of what lies around a public centre, each coordinate cut off at the same reach, and noised."""
+"""Noisy sum of units around a public centre, with every coordinate clipped to the same range."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ def noisy_truncated_sum(
     what: str = "truncated sum",
     purpose: Purpose = Purpose.OTHER,
 ) -> FloatArray:
-    """Sum over units of a_i - centre, every entry cut to [-reach, reach], plus Gaussian noise.
+    """Release the sum over units of a_i - centre, every entry clipped to [-reach, reach], plus Gaussian noise.
 
     Formal guarantees
     -----------------
-    Entries become whole grid steps of size at most floor(reach/step), so a unit adds integers of Euclidean norm at
-    most sqrt(size) reach, and integers add without error: the L2 sensitivity is that (*add-remove*) or twice that
-    (*replace*), rounded up. Noise of standard deviation sensitivity/mu on every entry: mu-GDP.
+    Entries become whole numbers of grid steps, at most floor(reach/step) in absolute value. A unit therefore adds
+    integers of Euclidean norm at most sqrt(size) reach, and integers add without error. The L2 sensitivity is
+    sqrt(size) reach (*add-remove*) or 2 sqrt(size) reach (*replace*), rounded up. Every entry gets noise of
+    standard deviation sensitivity/mu: mu-GDP.
 
     ==============================  ======================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ======================================================
     no units                        noise around 0
-    one unit, all equal, huge       cut off like any other
+    one unit, all equal, huge       clipped like any other
     reach 0, negative, inf, nan     refused before anything is charged (a public number)
     nan, inf, norm overflows        such a unit adds 0
     ==============================  ======================================================

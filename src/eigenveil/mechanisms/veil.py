@@ -1,4 +1,4 @@
-"""The veil: the one door through which anything leaves. It charges the ledger, then draws noise."""
+"""The veil: it charges the ledger, then draws noise. Every release of data goes through it."""
 
 from __future__ import annotations
 
@@ -22,24 +22,27 @@ from eigenveil.privacy.uncopied import Uncopied
 IntegerNoise = Callable[[int, int, ByteSource], IntArray]
 
 _CEILING = 1 << 61
-"""Statistics are cut to +-2^61 grid steps: never met in practice, and no sensitivity grows by it."""
+"""Statistics are clipped to +-2^61 grid steps. In practice none is that large, and clipping increases no
+sensitivity."""
 
 
 class Veil:
-    """A ledger and a source of randomness, handed together to every mechanism.
+    """Charges the ledger, then draws noise.
+
+    It holds a ledger and a source of randomness. Every mechanism takes one.
 
     Parameters
     ----------
     ledger : Ledger
-        What is charged.
+        The ledger that is charged.
     source : callable, optional
-        n -> n random bytes. Leave it out: the operating system's CSPRNG is the only private one, and
-        with any other the ledger says "not private" for ever.
+        Function of n that returns n random bytes. The default, the CSPRNG of the operating system, is the only
+        private source. With any other source, the ledger is permanently marked as not private.
 
     Formal guarantees
     -----------------
-    No noise is drawn, and no value leaves, but through a `Grant`, and a grant exists only after its
-    charge was accepted and written. A crash after that cannot hide the spending.
+    Noise is drawn and values are released only through a `Grant`. A grant exists only after its charge was
+    accepted and written to the ledger. A crash after that cannot hide the spending.
 
     Examples
     --------
@@ -59,15 +62,15 @@ class Veil:
 
     @property
     def relation(self) -> Relation:
-        """What neighbours are."""
+        """Neighbouring relation."""
         return self.ledger.relation
 
     def fresh_key(self) -> bytes:
-        """32 random bytes for what is not noise: coins of a plan, a random start."""
+        """Return 32 random bytes for purposes other than noise: the coins of a plan, a random start."""
         return self.source(32)
 
     def over(self, part: Ledger) -> Veil:
-        """The same source of randomness, charging one part of a parallel composition."""
+        """Return a veil that charges `part`, one part of a parallel composition, from the same byte source."""
         return Veil(part, source=self.source)
 
     def gaussian(
@@ -80,31 +83,26 @@ class Veil:
         releases: int = 1,
         note: str = "",
         purpose: Purpose = Purpose.OTHER,
-        times: int = 1,
     ) -> Grant:
-        """Pay for `releases` Gaussian releases, `draws` values in all, mu-GDP together.
+        """Buy the noise for `releases` Gaussian releases with `draws` values in total, together mu-GDP.
 
-        With `times`, pay for all that so many times over: as many entries of the ledger, under one grant, whose
-        releases then hold a row for each. They cost sqrt(times) mu together.
-
-        The noise of each has standard deviation sensitivity * sqrt(releases) / mu, rounded up to a
-        whole number of grid steps. The grid is a function of public numbers only.
+        The noise of each release has standard deviation sensitivity * sqrt(releases) / mu, rounded up to a whole
+        number of grid steps. The grid is a function of public numbers only.
         """
         check_mu(mu)
         exact = _gaussian_scale(mu, sensitivity, releases)
         exponent = grid_exponent(float(exact), sensitivity=sensitivity, size=draws)
-        grant = Grant(self, gaussian_integers, exact, exponent, draws, times=times)
-        for _ in range(times):
-            self.ledger.charge_gaussian(
-                what,
-                mu=mu,
-                sensitivity=sensitivity,
-                scale=grant.scale,
-                releases=releases,
-                draws=draws,
-                note=note,
-                purpose=purpose,
-            )
+        grant = Grant(self, gaussian_integers, exact, exponent, draws)
+        self.ledger.charge_gaussian(
+            what,
+            mu=mu,
+            sensitivity=sensitivity,
+            scale=grant.scale,
+            releases=releases,
+            draws=draws,
+            note=note,
+            purpose=purpose,
+        )
         return grant
 
     def laplace(
@@ -118,10 +116,10 @@ class Veil:
         note: str = "",
         purpose: Purpose = Purpose.OTHER,
     ) -> Grant:
-        """Pay for one Laplace release of L1 `sensitivity`; noise of scale sensitivity / epsilon.
+        """Buy the noise for one Laplace release of L1 `sensitivity`; the scale is sensitivity / epsilon.
 
-        `delta` is what the mechanism around the draws costs on top (a threshold, a failed test);
-        `draws=None` where their number is secret.
+        `delta` is the additional cost of the mechanism that uses the noise (a threshold, a failed test). Pass
+        `draws=None` if the number of draws is secret.
         """
         exact = Fraction(check_sensitivity(sensitivity)) / Fraction(check_epsilon(epsilon))
         exponent = grid_exponent(float(exact), sensitivity=sensitivity, size=1)
@@ -140,72 +138,59 @@ class Veil:
 
 
 class Grant(Uncopied):
-    """The right to draw, already paid for: a noise scale, a grid, and how many values may be drawn.
+    """The right to draw noise that is already paid for: a noise scale, a grid, and the number of draws.
 
     Formal guarantees
     -----------------
-    `release` returns (x + round(s Z)) 2^exponent for integers x and an integer s with s 2^exponent not
-    below the scale that was paid for. As shown in `exact_noise`, that is rounding applied to the ideal
-    mechanism on the reals. Turning the integer sum into float64 is post-processing, and so is
-    everything after it.
+    `release` returns (x + round(s Z)) 2^exponent for integers x and an integer s such that s 2^exponent is at
+    least the scale that was paid for. As shown in `exact_noise`, this is rounding applied to the ideal mechanism
+    on the real numbers. The conversion of the integer sum to float64 is post-processing, and so is everything
+    after it.
 
     *Any number of units.* Integer sums are computed modulo 2^64, and so is the sum with the noise. The result is
     therefore the exact sum plus noise, reduced modulo 2^64: post-processing of a private release, also where the
     sum of more than 2^31 units exceeds an int64. The answer is then wrong, but no less private.
 
-    Every draw takes fresh bytes, and no more values are drawn than were paid for: a grant is not copied, and one
-    that a fork carried into another process draws nothing there.
+    Every draw takes fresh bytes, and no more values are drawn than were paid for. A grant cannot be copied, and a
+    grant that a fork carried into another process draws nothing there.
     """
 
     _uncopied = "a grant", "its copy could draw again what was paid for once"
-    _instead = "Ask the veil for another one."
+    _instead = "Buy another grant from the veil."
 
-    def __init__(
-        self,
-        veil: Veil,
-        noise: IntegerNoise,
-        scale: Fraction,
-        exponent: int,
-        draws: int | None,
-        *,
-        times: int = 1,
-    ) -> None:
+    def __init__(self, veil: Veil, noise: IntegerNoise, scale: Fraction, exponent: int, draws: int | None) -> None:
         self._veil = veil
         self._noise = noise
         self._exact_scale = scale
         self.exponent = exponent
-        self._left = None if draws is None else draws * times
-        self._times = times
+        self._left = draws
 
     @property
     def scale(self) -> float:
-        """Standard deviation (Gaussian) or scale (Laplace) of the noise, as drawn."""
+        """Standard deviation (Gaussian) or scale (Laplace) of the noise as drawn."""
         return math.ldexp(self._steps(1.0), self.exponent)
 
     def on_grid(self, numbers: npt.ArrayLike, *, places: int = 0) -> IntArray:
-        """Whole multiples of 2^-places, such as counts, in grid steps: exact, as they are multiples of the grid.
+        """Convert multiples of 2^-places, such as counts, to grid steps. `numbers` are in units of 2^-places.
 
-        Only noise above 2^(50 - places) has a coarser grid; then nothing of the numbers is left, and all are 0.
+        The conversion is exact, since these numbers are multiples of the grid. Only noise above 2^(50 - places)
+        has a coarser grid. Noise then dominates the numbers completely, and all of them become 0.
         """
         whole, finer = np.asarray(numbers, dtype=np.int64), -places - self.exponent
         return whole << finer if finer >= 0 else np.zeros_like(whole)
 
     def nearest(self, numbers: npt.ArrayLike) -> IntArray:
-        """Real numbers in grid steps, each rounded to the nearest (the caller accounts for that)."""
+        """Round real numbers to the nearest grid steps (the caller accounts for the rounding)."""
         steps = np.rint(np.ldexp(np.asarray(numbers, dtype=np.float64), -self.exponent))
         return np.clip(steps, -float(_CEILING), float(_CEILING)).astype(np.int64)
 
     def release(self, steps: IntArray, *, weight: float = 1.0) -> FloatArray:
-        """Add noise of `weight` times the scale to integers in grid steps; returns numbers."""
+        """Add noise of `weight` times the scale to integers in grid steps, and return the sums as numbers."""
         self._veil.ledger.refuse_copy()
-        if self._times != 1 and steps.shape[:1] != (self._times,):
-            raise InvalidInputError(
-                f"a grant for {self._times} was asked for steps of shape {steps.shape}; nothing was drawn."
-            )
         if self._left is not None:
             if steps.size > self._left:
                 raise InvalidInputError(
-                    f"{steps.size} draws were asked of a grant with {self._left} left; nothing was drawn."
+                    f"this grant has {self._left} draws left, but {steps.size} were requested; nothing was drawn."
                 )
             self._left -= steps.size
         noise = self._noise(self._steps(weight), steps.size, self._veil.source).reshape(steps.shape)
@@ -218,16 +203,17 @@ class Grant(Uncopied):
 
 
 def gaussian_exponent(*, mu: float, sensitivity: float, draws: int) -> int:
-    """The grid that a Gaussian release will have, before it is paid for: a function of public numbers."""
+    """Return the grid of a Gaussian release before it is paid for, from public numbers only."""
     return grid_exponent(float(_gaussian_scale(mu, sensitivity, 1)), sensitivity=sensitivity, size=draws)
 
 
 def grid_exponent(scale: float, *, sensitivity: float, size: int) -> int:
-    """The grid of a release, from public numbers only.
+    """Return the exponent of the grid of a release, from public numbers only.
 
-    2^exponent is at most scale * 2^-24 and sensitivity * 2^-16 / sqrt(size), but at least about sensitivity *
-    2^-31, so that the int64 sum of two thousand million units cannot overflow (where noise is smaller than
-    that, it is one grid step or a few: exact all the same), and scale * 2^-50, as far as the sampler goes.
+    2^exponent is at most scale * 2^-24 and at most sensitivity * 2^-16 / sqrt(size). Two lower bounds take
+    precedence. One is about sensitivity * 2^-31, so that the int64 sum over two thousand million units cannot
+    overflow. (Where noise is smaller than that, its scale is one or a few grid steps, and it is still exact.) The
+    other is scale * 2^-50, the limit of the sampler.
     """
     fine = min(math.log2(scale) - 24, math.log2(sensitivity) - 16 - math.log2(max(size, 1)) / 2)
     coarse = max(math.floor(math.log2(sensitivity)) - 31, math.floor(math.log2(scale)) - 50)
@@ -235,18 +221,18 @@ def grid_exponent(scale: float, *, sensitivity: float, size: int) -> int:
 
 
 def check_sensitivity(sensitivity: float) -> float:
-    """Return `sensitivity` if it is a positive finite number, else explain."""
+    """Return `sensitivity` if it is a positive finite number; raise otherwise."""
     if not (math.isfinite(sensitivity) and sensitivity > 0):
         raise InvalidInputError(f"sensitivity must be a finite number above 0, got {sensitivity!r}.")
     return float(sensitivity)
 
 
 def _gaussian_scale(mu: float, sensitivity: float, releases: int) -> Fraction:
-    """The standard deviation of each of some releases that together cost mu."""
+    """Return the standard deviation of the noise on each of `releases` releases that together cost mu."""
     return Fraction(check_sensitivity(sensitivity)) / Fraction(mu) * _sqrt_up(releases)
 
 
 def _sqrt_up(n: int) -> Fraction:
-    """A rational not below sqrt(n), right to a relative 2^-52."""
+    """Return a rational number of at least sqrt(n), with a relative error of at most 2^-52."""
     root = math.isqrt(n)
     return Fraction(root) if root * root == n else Fraction(math.nextafter(math.sqrt(n), math.inf))

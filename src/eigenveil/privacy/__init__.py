@@ -1,8 +1,8 @@
-"""Relation, budget and ledger: what privacy costs and what was spent. Knows nothing of data."""
+"""Neighbouring relations, privacy budgets and the ledger of what was spent. Independent of any data."""
 
 from eigenveil.privacy.budget import Budget, split_mu
-from eigenveil.privacy.entries import Entry, Parallel, Partition, Purpose
+from eigenveil.privacy.entries import DisjointParts, Entry, Parallel, Purpose
 from eigenveil.privacy.ledger import Ledger
 from eigenveil.privacy.relation import Relation
 
-__all__ = ["Budget", "Entry", "Ledger", "Parallel", "Partition", "Purpose", "Relation", "split_mu"]
+__all__ = ["Budget", "DisjointParts", "Entry", "Ledger", "Parallel", "Purpose", "Relation", "split_mu"]

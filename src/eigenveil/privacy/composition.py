@@ -1,4 +1,4 @@
-"""Many (epsilon, delta)-DP releases together, where summing epsilons would be wasteful."""
+"""Composition of many (epsilon, delta)-DP releases at a lower cost than the sum of their epsilons."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from eigenveil.privacy.gaussian import check_delta, check_epsilon
 
 
 def composed(epsilon: float, delta: float, *, times: int, slack: float) -> tuple[float, float]:
-    """What `times` releases cost together that are (epsilon, delta)-DP each: basic or advanced composition.
+    """Compute the total cost of `times` releases, each (epsilon, delta)-DP, by basic or advanced composition.
 
-    Whichever has the smaller epsilon: (times epsilon, times delta), or (sqrt(2 times ln(1/slack)) epsilon + times
-    epsilon (e^epsilon - 1), times delta + slack). Both hold for releases chosen as the run goes.
+    Basic composition costs (times epsilon, times delta). Advanced composition costs (sqrt(2 times ln(1/slack))
+    epsilon + times epsilon (e^epsilon - 1), times delta + slack). The one with the smaller epsilon is returned.
+    Both hold for releases that are chosen adaptively during the run.
 
     References
     ----------

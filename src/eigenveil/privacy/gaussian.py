@@ -1,8 +1,8 @@
-"""The exact privacy curve of the Gaussian mechanism, both ways, stable far into the tails.
+"""The exact privacy curve of the Gaussian mechanism and its inverses, numerically stable far into the tails.
 
-A mechanism is *mu-GDP* when telling neighbours apart is at least as hard as telling N(0, 1)
-from N(mu, 1). Noise of standard deviation sigma on a statistic of L2 sensitivity Delta is
-mu-GDP with mu = Delta / sigma, and (epsilon, delta)-DP exactly where
+A mechanism is *mu-GDP* if distinguishing neighbouring datasets is at least as hard as distinguishing N(0, 1) from
+N(mu, 1). Adding noise of standard deviation sigma to a statistic of L2 sensitivity Delta is mu-GDP with mu = Delta
+/ sigma. It is (epsilon, delta)-DP if and only if
 
     delta >= Phi(-a) - exp(epsilon) Phi(-b),   a = epsilon/mu - mu/2,   b = epsilon/mu + mu/2.
 
@@ -22,13 +22,13 @@ from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 from eigenveil.errors import InvalidInputError
 
 _SAFETY = 1e-9
-"""Relative margin by which solved values stay on the private side of the exact root."""
+"""Relative margin by which computed values stay on the private side of the exact root."""
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 def check_epsilon(epsilon: float) -> float:
-    """Return `epsilon` if it is a positive finite number, else explain."""
+    """Return `epsilon` if it is a positive finite number; raise otherwise."""
     if not (isinstance(epsilon, int | float | np.number) and math.isfinite(epsilon) and epsilon > 0):
         raise InvalidInputError(
             f"epsilon must be a finite number above 0, got {epsilon!r}.",
@@ -38,7 +38,7 @@ def check_epsilon(epsilon: float) -> float:
 
 
 def check_delta(delta: float) -> float:
-    """Return `delta` if it lies strictly between 0 and 1, else explain."""
+    """Return `delta` if it lies strictly between 0 and 1; raise otherwise."""
     if not (isinstance(delta, int | float | np.number) and 0 < delta < 1):
         raise InvalidInputError(
             f"delta must lie strictly between 0 and 1, got {delta!r}.",
@@ -49,7 +49,7 @@ def check_delta(delta: float) -> float:
 
 
 def check_mu(mu: float) -> float:
-    """Return `mu` if it is a positive finite number, else explain."""
+    """Return `mu` if it is a positive finite number; raise otherwise."""
     if not (isinstance(mu, int | float | np.number) and math.isfinite(mu) and mu > 0):
         raise InvalidInputError(
             f"mu must be a finite number above 0, got {mu!r}.",
@@ -59,11 +59,11 @@ def check_mu(mu: float) -> float:
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
-    """The smallest delta for which mu-GDP implies (epsilon, delta)-DP.
+    """Return the smallest delta for which mu-GDP implies (epsilon, delta)-DP.
 
-    With the Mills ratio m(t) = Phi(-t)/phi(t) and phi(a) = exp(epsilon) phi(b) the curve is
-    phi(a) (m(a) - m(b)), which has no cancellation of large terms; for small mu the difference
-    is integrated (-m'(t) = 1 - t m(t)), so that nothing cancels at all.
+    With the Mills ratio m(t) = Phi(-t)/phi(t), and since phi(a) = exp(epsilon) phi(b), the curve is
+    phi(a) (m(a) - m(b)). No large terms cancel in this form. For small mu, the difference m(a) - m(b) is computed
+    as an integral (-m'(t) = 1 - t m(t)), so that no terms cancel at all.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     if mu == 0:
         return 0.0
     if not epsilon >= 0:
-        raise InvalidInputError(f"epsilon must be a number not below 0, got {epsilon!r}.")
+        raise InvalidInputError(f"epsilon must be a number of at least 0, got {epsilon!r}.")
     if math.isinf(epsilon):
         return 0.0
     a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
@@ -89,10 +89,10 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
-    """The largest mu whose Gaussian mechanism is (epsilon, delta)-DP.
+    """Return the largest mu for which mu-GDP implies (epsilon, delta)-DP.
 
-    Rounded to the private side by a relative 1e-9, so that sums of shares whose last bits
-    round up still fit.
+    The result is rounded to the private side by a relative 1e-9, so that shares still fit the budget if their last
+    bits are rounded up.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def gaussian_epsilon(delta: float, mu: float) -> float:
-    """The smallest epsilon for which mu-GDP implies (epsilon, delta)-DP; 0 where none is needed.
+    """Return the smallest epsilon for which mu-GDP implies (epsilon, delta)-DP; 0 if (0, delta)-DP holds already.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def gaussian_epsilon(delta: float, mu: float) -> float:
     delta = check_delta(delta)
     if mu == 0 or gaussian_delta(0.0, mu) <= delta:
         return 0.0
-    # delta(epsilon) <= Phi(-a), so the root lies below the epsilon at which Phi(-a) = delta.
+    # delta(epsilon) <= Phi(-a), so the root lies at or below the epsilon at which Phi(-a) = delta
     high = max(mu * (mu / 2 - float(ndtri(delta))), 1e-300) * (1 + 1e-9)
 
     def excess(epsilon: float) -> float:

@@ -1,7 +1,7 @@
-"""Noise for rounds that each see a Poisson sample, through dp-accounting's privacy loss distributions.
+"""Noise calibration for rounds on Poisson samples, by the privacy loss distributions of dp-accounting.
 
-Rates, noise and the number of rounds are fixed in advance: the privacy filter of the ledger covers unsampled
-Gaussian shares only. Needs the extra ``eigenveil[poisson]``.
+The sampling rate, the noise and the number of rounds are fixed in advance, because the privacy filter of the
+ledger covers Gaussian shares without sampling only. Needs the extra ``eigenveil[poisson]``.
 """
 
 from __future__ import annotations
@@ -23,20 +23,27 @@ _PRECISION = 1e-4
 def poisson_epsilon(
     *, rate: float, rounds: int, noise_multiplier: float, delta: float, relation: Relation | str
 ) -> float:
-    """The epsilon at `delta` of `rounds` Gaussian releases, each on a fresh Poisson sample.
+    """Return the epsilon at `delta` of `rounds` Gaussian releases, each on a fresh Poisson sample.
 
     Parameters
     ----------
     rate : float in (0, 1]
-        The probability with which each unit is in a round, by its own coin.
+        Probability that a unit is in a round. Each unit is sampled independently, by its own coin.
+    rounds : int
+        Number of releases.
     noise_multiplier : float
-        Standard deviation of the noise over what one unit can add (the clipping radius), under either
-        relation: replacing a unit moves the sum by twice that, and is accounted for here.
+        Standard deviation of the noise divided by the largest contribution of one unit (the clipping radius). It
+        is defined in the same way under both relations: replacing a unit changes the sum by twice the radius, and
+        this function accounts for that.
+    delta : float
+        The delta at which epsilon is returned.
+    relation : Relation or str
+        Neighbouring relation: add-remove or replace.
 
     Formal guarantees
     -----------------
-    An upper bound: the discretised loss distribution is pessimistic. Under replace it is
-    dp-accounting's REPLACE_ONE, which knows that a unit leaves and another comes with the same coin.
+    The result is an upper bound, since the discretised loss distribution is pessimistic. Under replace it uses
+    REPLACE_ONE of dp-accounting, which takes into account that the removed unit and the added unit share one coin.
 
     References
     ----------
@@ -47,7 +54,9 @@ def poisson_epsilon(
     if not (math.isfinite(noise_multiplier) and noise_multiplier > 0):
         raise InvalidInputError(f"noise_multiplier must be a finite number above 0, got {noise_multiplier!r}.")
     if Relation(relation) is Relation.EMPTY_SLOT:
-        raise InvalidInputError("Poisson samples are accounted for under add-remove and replace only.")
+        raise InvalidInputError(
+            "Poisson samples are accounted for under add-remove and replace only, got empty-slot."
+        )
     dpa = _dp_accounting()
     neighbours = {
         Relation.ADD_REMOVE: dpa.NeighboringRelation.ADD_OR_REMOVE_ONE,
@@ -61,7 +70,7 @@ def poisson_epsilon(
 def poisson_noise_multiplier(
     *, rate: float, rounds: int, epsilon: float, delta: float, relation: Relation | str
 ) -> float:
-    """The smallest noise multiplier at which the rounds are (epsilon, delta)-DP, rounded up by 1e-4 at most.
+    """Return the smallest noise multiplier that makes all rounds (epsilon, delta)-DP, rounded up by at most 1e-4.
 
     Examples
     --------
@@ -102,7 +111,7 @@ def charge_poisson(
     draws: int,
     purpose: Purpose = Purpose.OTHER,
 ) -> Entry:
-    """Pay for all rounds at once, as (epsilon, delta) from the part set aside."""
+    """Charge the ledger for all rounds at once, as (epsilon, delta) from the part of the budget set aside."""
     epsilon = poisson_epsilon(
         rate=rate, rounds=rounds, noise_multiplier=noise_multiplier, delta=delta, relation=ledger.relation
     )
@@ -132,6 +141,6 @@ def _dp_accounting() -> Any:
     except ImportError as error:
         raise MissingExtraError(
             "Poisson-sampled rounds are calibrated with dp-accounting, which is not installed.",
-            hint="pip install 'eigenveil[poisson]', or use a plan without sampling (full, disjoint).",
+            hint="Run pip install 'eigenveil[poisson]', or use a plan without sampling (full, disjoint).",
         ) from error
     return dp_accounting

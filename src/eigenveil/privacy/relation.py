@@ -1,4 +1,4 @@
-"""Neighbouring relations: what may differ between two data sets that must look alike."""
+"""Neighbouring relations: how two neighbouring datasets may differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from eigenveil.errors import InvalidInputError
 
 
 class Relation(Enum):
-    """Which pairs of data sets count as neighbours.
+    """Neighbouring relation: which pairs of datasets are neighbours.
 
     Examples
     --------
@@ -17,37 +17,37 @@ class Relation(Enum):
     """
 
     ADD_REMOVE = "add-remove"
-    """One unit is in one data set and not in the other; the number of units is secret."""
+    """One dataset has one unit more than the other. The number of units is secret."""
 
     REPLACE = "replace"
-    """One unit has other content. Where units have fixed places (rows, not people found by their ids) their number
-    is the same and public."""
+    """The content of one unit differs. Where units have fixed places (rows, but not people found by their ids),
+    the number of units is the same in both datasets, and public."""
 
     EMPTY_SLOT = "empty-slot"
-    """The same arrivals in the same order, but for one unit whose content is replaced by nothing: it adds 0 to
-    every sum and count. The number of arrivals is public. Meant for streams."""
+    """The same arrivals in the same order, except that the content of one unit is replaced by nothing: that unit
+    adds 0 to every sum and count. The number of arrivals is public. Intended for streams."""
 
     @classmethod
     def _missing_(cls, value: object) -> Relation:
         names = " or ".join(repr(relation.value) for relation in cls)
         raise InvalidInputError(
             f"relation must be {names}, got {value!r}.",
-            hint="'add-remove' hides also how many units there are; 'replace' and 'empty-slot' take their number "
-            "as public.",
+            hint="'add-remove' also hides the number of units; 'replace' and 'empty-slot' treat this number as "
+            "public.",
         )
 
     def distance_between_sums(self, reach: float) -> float:
-        """How far sums over neighbours can lie apart when each unit adds at most `reach`.
+        """Largest distance between sums over neighbouring datasets if each unit adds at most `reach`.
 
-        Adding or removing a unit moves a sum by its own contribution; replacing one takes
-        a contribution away and brings another; emptying a slot only takes one away. (A *count* moves by at
-        most 1 whichever way.)
+        Adding or removing a unit changes a sum by the contribution of that unit. Replacing a unit removes one
+        contribution and adds another. Emptying a slot only removes a contribution. (A *count* changes by at most 1
+        under every relation.)
         """
         return 2.0 * reach if self is Relation.REPLACE else reach
 
     @property
     def part_must_survive(self) -> str:
-        """The event under which a unit must stay in its part for parallel composition."""
+        """The event under which all units must stay in their parts for parallel composition."""
         return _EVENTS[self]
 
 

@@ -1,4 +1,4 @@
-"""What is paid for once is not copied."""
+"""A base class for objects that must not be copied, because their copy would spend budget twice."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from eigenveil.errors import InvalidInputError
 
 
 class Uncopied:
-    """Refuses `copy.copy`, `copy.deepcopy` and pickle: all of them ask an object how it is rebuilt.
+    """Base class that refuses `copy.copy`, `copy.deepcopy` and pickle.
 
-    A subclass says what it is, why it is not copied, and what to do instead.
+    All three call `__reduce_ex__` to learn how to rebuild the object, so refusing there refuses all of them.
+
+    A subclass sets `_uncopied` (what the object is, and why it is not copied) and `_instead` (the hint: what to do
+    instead).
     """
 
     _uncopied: ClassVar[tuple[str, str]]

@@ -337,7 +337,7 @@ class TrackedStream(Uncopied):
         self.ledger = ledger
         self._source = source
         self._veil = self._open_veil(ledger, source)
-        self._rounds = ledger.endless(self._partition, name="batches")
+        self._rounds = ledger.open_ended(self._partition, name="batches")
 
     def _open_veil(self, ledger: Ledger, source: SeededBytes | None) -> Veil:
         return Veil(ledger, source=source)

@@ -1,4 +1,4 @@
-"""What algorithms see of the data: units under a veil, with a budget."""
+"""Units: the view of the data that algorithms get, with a veil and a privacy budget."""
 
 from eigenveil.units.units import Units
 from eigenveil.units.view import PrivateUnits

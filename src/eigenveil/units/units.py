@@ -1,4 +1,4 @@
-"""Units under a veil: what an algorithm is handed, and all it may ask of the data."""
+"""Units with a veil and a privacy budget: everything that an algorithm may ask of the data."""
 
 from __future__ import annotations
 
@@ -36,26 +36,27 @@ from eigenveil.sources import Block
 
 @dataclass(frozen=True)
 class Units:
-    """Units with a d x d matrix A_i each, the veil through which anything about them leaves, and a budget.
+    """Units with a d x d matrix A_i each, a veil for all releases about them, and a privacy budget.
 
     Parameters
     ----------
     operator : Operator
-        The matrices, as products.
+        The matrices A_i, as products A_i W.
     veil : Veil
-        Charges what is released.
+        Charges the ledger for releases, and draws noise.
     budget : Budget
-        What may be spent on these units. In a part of a split it is the same again: a unit is in one part only.
+        Privacy budget for these units. Every part of a split has the full budget again, since a unit is in one
+        part only.
     plan : Plan
-        Which units are meant.
+        Which units are included.
     engine : Engine
-        Who does the sums.
+        Computes sums over units.
     removed : array of shape (d, i), optional
-        Orthonormal directions that were taken off; `projected` sets it.
+        Orthonormal directions that were projected out; `projected` sets it.
     stated : (float, float), optional
-        The (epsilon, delta) that the whole run may cost, as its caller stated it.
+        Privacy budget (epsilon, delta) of the whole run, as the caller stated it.
     passes : Passes
-        How often these units, and all that were made of them, have been read.
+        Number of passes over these units and over all units derived from them.
 
     Examples
     --------
@@ -83,26 +84,32 @@ class Units:
 
     @property
     def stated_cost(self) -> tuple[float, float]:
-        """The (epsilon, delta) that was stated, for algorithms whose noise is printed in terms of them."""
+        """The stated (epsilon, delta), for algorithms of the paper whose noise formula depends on them."""
         if self.stated is None:
             raise InvalidInputError("noise as printed needs units that were opened with an epsilon and a delta.")
         return self.stated
 
     @property
     def single_rows(self) -> bool:
-        """Whether every unit is one row, which is public."""
+        """Whether every unit is one row; this is public."""
         return self.operator.single_rows
 
     def block(self, W: FloatArray) -> SampledPopulation:
-        """The population of A_i W."""
+        """Return the population of the products A_i W."""
         return self._population(Products(W))
 
     def matrices(self) -> SampledPopulation:
-        """The population of A_i (their symmetric part); always the same one, which keeps what was read ahead."""
+        """Return the population of the matrices A_i (their symmetric part).
+
+        It is always the same object, which keeps data that were read ahead.
+        """
         return self._matrices
 
     def vectors(self) -> SampledPopulation:
-        """The population of the units' mean rows; always the same one, which keeps what was read ahead."""
+        """Return the population of the mean rows of units.
+
+        It is always the same object, which keeps data that were read ahead.
+        """
         return self._vectors
 
     @cached_property
@@ -114,19 +121,25 @@ class Units:
         return self._population(MeanRows())
 
     def columns(self, columns: IntArray, *, squared: bool = False) -> ColumnPopulation:
-        """Some columns of the units' mean rows, or of the means of their rows' squares, each a population."""
+        """Return some columns of the mean rows of units, or of the means of their squared rows, as populations."""
         return ColumnPopulation(self.vectors(), columns, squared=squared)
 
     def squares(self, columns: IntArray, weights: FloatArray, most: float) -> SampledPopulation:
-        """The population of the means of a unit's squares in some columns, weighted and cut at `most`."""
+        """Return the population of the mean squares of units in some columns, weighted and clipped at `most`."""
         return self._population(Squares(columns, weights, most))
 
     def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> SampledPopulation:
-        """The population of u_j^T A_i u_j and, last, the rest of the trace; `entries` says which of them."""
+        """Return the population of u_j^T A_i u_j and, as the last entry, the rest of the trace.
+
+        `entries` selects some of these entries.
+        """
         return self._population(Variances(U, entries))
 
     def left_out(self) -> LeftOut | None:
-        """What is left out of people, and by groups of columns; None for matrices, and rows without groups."""
+        """Return what is excluded: rows of people, and unknown values by group of columns.
+
+        None for units given as matrices, and for single rows without groups of columns.
+        """
         if not made_of_rows(self.operator) or (self.single_rows and not self.operator.groups):
             return None
         return LeftOut(self.operator, plan=self.plan, engine=self.engine, passes=self.passes)
@@ -135,58 +148,62 @@ class Units:
         return SampledPopulation(self.operator, tensor, plan=self.plan, engine=self.engine, passes=self.passes)
 
     def shifted(self, shift: FloatArray) -> Units:
-        """The same with `shift` taken off every row."""
+        """Return these units with `shift` subtracted from every row."""
         return replace(self, operator=self.operator.shifted(shift))
 
     def projected(self, removed: FloatArray) -> Units:
-        """The units P A_i P, P = I - removed removed^T; `removed` (d, i) has orthonormal columns."""
+        """Return the units P A_i P, P = I - removed removed^T; `removed` (d, i) has orthonormal columns."""
         if not removed.shape[1]:
             return self
         both = removed if self.removed is None else np.concatenate([self.removed, removed], axis=1)
         return replace(self, operator=self.operator.projected(removed), removed=both)
 
     def damped(self, directions: FloatArray, factor: float) -> Units:
-        """The units M A_i M, M = I - (1 - factor) D D^T, D orthonormal: what lies along the directions shrinks."""
+        """Return the units M A_i M, M = I - (1 - factor) D D^T, D orthonormal.
+
+        M multiplies the part along `directions` by `factor`.
+        """
         return replace(self, operator=self.operator.projected(directions * np.sqrt(1 - factor)))
 
     def inside(self, vectors: FloatArray) -> FloatArray:
-        """P v for a vector, or for every column: what lies in the directions taken off is dropped."""
+        """Return P v for a vector, or for every column, where P projects out the removed directions."""
         out = np.array(vectors, dtype=np.float64)
         if self.removed is not None:
-            for _ in range(2):  # once more for what rounding left
+            for _ in range(2):  # the second time for the rounding error of the first
                 out -= self.removed @ (self.removed.T @ out)
         return out
 
     @property
     def number_is_public(self) -> bool:
-        """Whether neighbours have the same number of units, each in a place of its own."""
+        """Whether neighbouring datasets have the same number of units, each in a fixed place."""
         return self.veil.relation is Relation.REPLACE and self.operator.fixed_places
 
     def by_position(self) -> Units:
-        """The same, in the order of the data: parts are then ranges of places, as the paper's batches are."""
+        """Return these units in the order of the data; their parts are ranges of positions, as in the paper."""
         if self.veil.relation is not Relation.REPLACE:
             raise InvalidInputError(
-                "parts by position need relation='replace': a removed unit would move all that follow it.",
+                "parts by position need relation='replace': the removal of a unit would move all units after it.",
                 hint="Pass relation='replace', under which the number of units is public, or use parts by coin.",
             )
         if not self.operator.fixed_places:
             raise InvalidInputError(
-                "parts by position need units in fixed places, but people found by their ids come in the order of "
-                "the ids: one person with another id would move others to other parts.",
+                "parts by position need units in fixed places, but people found by their ids are in the order of "
+                "the ids: one person with a different id would move others to different parts.",
                 hint="Use parts by coin (mean_estimator='tracked'), or pass one array per person to "
                 "eigenveil.samples.factors.",
             )
         if not isinstance(self.plan, FullPlan):
             raise InvalidInputError(
-                "a part by coin has no places of its own; take places before anything is split."
+                "parts by position need undivided units, got units that are already a part or a sample.",
+                hint="Call by_position before units are split or sampled.",
             )
         _, *ends = np.cumsum([0, *self.vectors().slots_by_partition()]).tolist()
         return replace(self, plan=RangePlan(0, ends[-1], fixed_places=True, starts=(0, *ends[:-1])))
 
     def split(self, parts: int) -> tuple[Units, ...]:
-        """Disjoint parts, each charged by itself; the whole costs what the dearest part costs.
+        """Return disjoint parts, each with its own ledger; all together cost as much as the most expensive part.
 
-        Each unit goes by its own coin, or by its place where the plan is a range of places.
+        Each unit is assigned to a part by its own coin, or by its position if the plan is a range of positions.
         """
         split = self.plan.split(parts, self.veil.fresh_key())
         ledgers = self.veil.ledger.parallel(split)
@@ -196,28 +213,27 @@ class Units:
         )
 
     def batches(self, parts: int) -> tuple[Units, ...]:
-        """Disjoint parts under one charge: their sums, one after the other, are one release.
+        """Return disjoint parts under one charge: their sums, one after the other, are one release.
 
-        A unit is in one part only, so the sums of all parts together move by no more than one of them can, also
-        where a part is asked what earlier answers suggest. Pay once, for the sensitivity of one.
+        A unit is in one part only, so the sums of all parts together change by at most as much as the sum of one
+        part. This also holds if the query to a part depends on the results of earlier parts. Pay once, for the
+        sensitivity of one sum.
         """
         split = self.plan.split(parts, self.veil.fresh_key())
         if self.veil.relation.part_must_survive not in split.stable_under:
-            raise NotDisjointError(
-                f"these parts do not survive the {self.veil.relation.part_must_survive} of a unit."
-            )
+            raise NotDisjointError(f"parts must survive the {self.veil.relation.part_must_survive} of a unit.")
         split.assert_disjoint()
         return tuple(replace(self, plan=split.part(index)) for index in range(parts))
 
     def sampled(self, rate: float) -> Iterator[Units]:
-        """A fresh Poisson sample of these units every round, without end."""
+        """Yield a fresh Poisson sample of these units for every round; the number of rounds is unbounded."""
         coins, round_ = Coins(self.veil.fresh_key()), 0
         while True:
             yield replace(self, plan=Both(self.plan, PoissonPlan(rate, round_, coins)))
             round_ += 1
 
     def singly(self) -> Iterator[Callable[[FloatArray], FloatArray]]:
-        """One unit after the other, in the order of the data: each as the function W -> A_i W."""
+        """Yield one unit after the other in the order of the data, each as the function W -> A_i W."""
         self.passes.made += 1
         for block in self.engine.map(self.operator.partitions(), self.plan, Chunk.let_in):
             for place in range(block.units):
@@ -231,7 +247,7 @@ class Units:
         return product
 
     def random_start(self, columns: int) -> FloatArray:
-        """A random d x columns matrix with orthonormal columns in the image of P; it depends on no data."""
+        """Return a random d x columns matrix with orthonormal columns in the image of P, independent of data."""
         stream = SeededBytes(int.from_bytes(self.veil.fresh_key(), "little"))
         Z = gaussian_integers(1 << 24, self.d * columns, stream).reshape(self.d, columns) / 2.0**24
         Q: FloatArray = np.linalg.qr(self.inside(Z))[0]
@@ -240,18 +256,18 @@ class Units:
 
 @dataclass(frozen=True)
 class Both:
-    """The units that two plans let in."""
+    """The plan that includes the units that two plans both include."""
 
     first: Plan
     second: Plan
 
     def skip(self, partition: int, start: int, units: int) -> BoolArray | None:
-        """All that either leaves out are left out."""
+        """Return which units to skip: those that either plan excludes."""
         one, other = (plan.skip(partition, start, units) for plan in (self.first, self.second))
         if one is None or other is None:
             return other if one is None else one
         return one | other
 
     def split(self, parts: int, key: bytes) -> DisjointPlan:
-        """Parts by each unit's own coin."""
+        """Return parts by the coin of each unit."""
         return DisjointPlan(parts, Coins(key), within=self)

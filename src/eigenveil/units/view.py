@@ -1,4 +1,4 @@
-"""What an algorithm may ask of units, whether they are there or only simulated for a plan."""
+"""The interface of units that algorithms use, for real units and for units that are simulated by the planner."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from eigenveil.privacy.budget import Budget
 
 
 class PrivateUnits(Protocol):
-    """Units with a d x d matrix A_i each, seen only through a veil and within a budget.
+    """Units with a d x d matrix A_i each, accessible only through a veil and within a privacy budget.
 
-    `Units` are real ones; the planner's are simulated, so that a method's own code tells what to expect of it.
+    `Units` are real. The units of the planner are simulated, so that the planner can run the code of an algorithm
+    itself to predict its accuracy.
     """
 
     @property
@@ -23,44 +24,50 @@ class PrivateUnits(Protocol):
 
     @property
     def budget(self) -> Budget:
-        """What may be spent on these units."""
+        """Privacy budget for these units."""
 
     @property
     def veil(self) -> Veil:
-        """Charges what is released, and draws noise."""
+        """Charges the ledger for releases, and draws noise."""
 
     @property
     def number_is_public(self) -> bool:
-        """Whether neighbours have the same number of units, each in a place of its own."""
+        """Whether neighbouring datasets have the same number of units, each in a fixed place."""
 
     @property
     def single_rows(self) -> bool:
-        """Whether every unit is one row, which is public."""
+        """Whether every unit is one row; this is public."""
 
     @property
     def passes(self) -> Passes:
-        """How often these units, and all that were made of them, have been read."""
+        """Number of passes over these units and over all units derived from them."""
 
     def block(self, W: FloatArray) -> Population:
-        """The population of A_i W."""
+        """Return the population of the products A_i W."""
 
     def matrices(self) -> Population:
-        """The population of A_i (their symmetric part)."""
+        """Return the population of the matrices A_i (their symmetric part)."""
 
     def vectors(self) -> Population:
-        """The population of the units' mean rows."""
+        """Return the population of the mean rows of units."""
 
     def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> Population:
-        """The population of u_j^T A_i u_j and, last, the rest of the trace; `entries` says which of them."""
+        """Return the population of u_j^T A_i u_j and, as the last entry, the rest of the trace.
+
+        `entries` selects some of these entries.
+        """
 
     def left_out(self) -> LeftOut | None:
-        """What is left out of the units; None where nothing can be (by schema): single rows without groups."""
+        """Return what is excluded from units.
+
+        None if, by schema, nothing can be excluded: for single rows without groups of columns.
+        """
 
     def shifted(self, shift: FloatArray) -> Self:
-        """The same with `shift` subtracted from every row."""
+        """Return these units with `shift` subtracted from every row."""
 
     def damped(self, directions: FloatArray, factor: float) -> Self:
-        """The units M A_i M, M = I - (1 - factor) D D^T, D orthonormal."""
+        """Return the units M A_i M, M = I - (1 - factor) D D^T, D orthonormal."""
 
     def random_start(self, columns: int) -> FloatArray:
-        """A random d x columns matrix with orthonormal columns; it depends on no data."""
+        """Return a random d x columns matrix with orthonormal columns, independent of the data."""

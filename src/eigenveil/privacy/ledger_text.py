@@ -1,0 +1,139 @@
+"""A ledger as text, as an HTML table and as JSON."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.privacy.budget import Budget
+from eigenveil.privacy.entries import Entry, Parallel, sequential_cost
+from eigenveil.privacy.relation import Relation
+
+if TYPE_CHECKING:
+    from eigenveil.privacy.ledger import Ledger
+
+_SCHEMA = 1
+_HEAD = ("what", "cost", "sensitivity", "noise", "releases")
+
+
+class Content(NamedTuple):
+    """The content of a ledger that was read from JSON."""
+
+    budget: Budget
+    relation: Relation
+    nodes: list[Entry | Parallel]
+    reasons: list[str]
+
+
+def verdict(ledger: Ledger) -> str:
+    """Return one line: the spent budget, the relation and, if the guarantee does not hold, the reasons."""
+    cost, budget = ledger.cost, ledger.budget
+    spent = f"mu = {ledger.mu:.4g} of {budget.mu:.4g}"
+    if budget.epsilon_aside or budget.delta_aside:
+        spent += f" and ({cost.epsilon:.4g}, {cost.delta:.4g})"
+        spent += f" of ({budget.epsilon_aside:.4g}, {budget.delta_aside:.4g})"
+    spent += f" spent, {ledger.relation.value}"
+    return spent if ledger.private else f"NOT PRIVATE: {'; '.join(ledger.reasons)} ({spent})"
+
+
+def as_text(ledger: Ledger) -> str:
+    """Return the verdict and a table with one line per entry."""
+    rows = [_HEAD, *_rows(ledger)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    lines.insert(1, "-" * max(map(len, lines)))
+    return "\n".join([verdict(ledger), *lines])
+
+
+def as_html(ledger: Ledger) -> str:
+    """Return the verdict and a table with one row per entry, as HTML."""
+
+    def row(cells: tuple[str, ...], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    body = "".join(row(cells, "td") for cells in _rows(ledger))
+    return (
+        f"<div class='eigenveil-ledger'><p><b>{html.escape(verdict(ledger))}</b></p>"
+        f"<table><thead>{row(_HEAD, 'th')}</thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def as_json(ledger: Ledger) -> str:
+    """Return everything in the ledger as JSON."""
+    return json.dumps(
+        {
+            "schema": _SCHEMA,
+            "relation": ledger.relation.value,
+            "budget": asdict(ledger.budget),
+            "private": ledger.private,
+            "not_private_because": list(ledger.reasons),
+            "entries": [_to_plain(node) for node in ledger.nodes],
+        },
+        indent=2,
+    )
+
+
+def read_json(text: str) -> Content:
+    """Read what `as_json` wrote; raise if it is something else."""
+    try:
+        plain = json.loads(text)
+        if plain["schema"] != _SCHEMA:
+            raise InvalidInputError(
+                f"expected a ledger of schema {_SCHEMA}, got schema {plain['schema']!r}.",
+                hint="Read it with the version of eigenveil that wrote it.",
+            )
+        return Content(
+            budget=Budget(**plain["budget"]),
+            relation=Relation(plain["relation"]),
+            nodes=[_from_plain(node) for node in plain["entries"]],
+            reasons=[str(reason) for reason in plain["not_private_because"]],
+        )
+    except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+        raise InvalidInputError(
+            "this is not a ledger written by `Ledger.to_json`.",
+            hint="The file may be truncated, or it may be a different kind of file.",
+        ) from error
+
+
+def _rows(ledger: Ledger) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of every entry; entries of parallel parts are indented."""
+    for depth, entry in (pair for node in ledger.nodes for pair in node.walk()):
+        label = "  " * depth + entry.what + (f" ({entry.note})" if entry.note else "")
+        if entry.kind == "gaussian":
+            cost = f"mu {entry.mu:.4g}"
+        elif entry.kind == "approximate":
+            cost = f"({entry.epsilon:.4g}, {entry.delta:.4g})"
+        else:
+            cost = "declared"
+        yield (
+            label,
+            cost,
+            "" if entry.sensitivity is None else f"{entry.sensitivity:.4g}",
+            "" if entry.scale is None else f"{entry.scale:.4g}",
+            f"{entry.releases}" if entry.releases else "",
+        )
+
+
+def _to_plain(node: Entry | Parallel) -> dict[str, Any]:
+    if isinstance(node, Entry):
+        return asdict(node)
+    plain = {"parallel": node.how, "parts": [[_to_plain(child) for child in part] for part in node.parts]}
+    return plain if node.finished is None else {**plain, "finished": node.finished}
+
+
+def _from_plain(plain: dict[str, Any]) -> Entry | Parallel:
+    if "parallel" not in plain:
+        return Entry(**plain)
+    parts = tuple([_from_plain(child) for child in part] for part in plain["parts"])
+    finished = None if "finished" not in plain else int(plain["finished"])
+    return Parallel(str(plain["parallel"]), parts, [sequential_cost(part) for part in parts], finished)
