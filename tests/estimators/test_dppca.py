@@ -25,7 +25,7 @@ from eigenveil.mechanisms import veil
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace import Release
 from eigenveil.subspace.registry import ALGORITHMS
-from eigenveil.subspace.variances import Variances
+from eigenveil.subspace.variances import NoisyVariances
 
 SPREAD = np.array([5.0, 3.0, 1.0, 1.0, 1.0, 1.0])
 NAMES = [f"c{i}" for i in range(6)]
@@ -414,7 +414,9 @@ def test_what_is_absent_says_why():
 
 
 def _with_variances(release):
-    variances = Variances(explained=np.array([25.0, 9.0]), total=38.0, noise=0.1, total_noise=0.1, share_above=0.0)
+    variances = NoisyVariances(
+        explained=np.array([25.0, 9.0]), total=38.0, noise=0.1, total_noise=0.1, share_above=0.0
+    )
     return Release(**{**vars(release), "variances": variances})
 
 

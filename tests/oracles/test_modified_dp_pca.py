@@ -10,7 +10,7 @@ from eigenveil.mechanisms.radius import EDGES
 from eigenveil.operators import samples
 from eigenveil.oracles.literal_dp_pca import LiteralDPPCA
 from eigenveil.oracles.modified_dp_pca import modified_dp_pca
-from eigenveil.oracles.steps import Past, guess
+from eigenveil.oracles.steps import Past, predict_gradient
 from eigenveil.oracles.tracked_dp_pca import TrackedDPPCA
 from support.open import open_quiet
 
@@ -155,7 +155,7 @@ def tracked_transcription(X, w, batches, rates=None, radius=None):
         moved = moved / np.linalg.norm(moved)
         radii.append(R)
         past.append(Past(w, g, R))
-        centre, w = guess(past, moved), moved
+        centre, w = predict_gradient(past, moved), moved
     return w, radii
 
 
@@ -207,10 +207,10 @@ def test_the_guess_is_right_where_directions_span_the_next_one():
     rng = np.random.default_rng(0)
     A, W = rng.normal(size=(5, 5)), rng.normal(size=(5, 3))
     past = [Past(w, A @ w, 1e-12) for w in W.T]
-    np.testing.assert_allclose(guess(past, W @ [1, -2, 0.5]), A @ W @ [1, -2, 0.5], atol=1e-8)
+    np.testing.assert_allclose(predict_gradient(past, W @ [1, -2, 0.5]), A @ W @ [1, -2, 0.5], atol=1e-8)
     noisy = [replace(past[0], error=1e12), past[1]]
-    np.testing.assert_allclose(guess(noisy, past[1].w), past[1].g, atol=1e-8)
-    assert np.all(guess([Past(np.eye(2)[0], np.zeros(2), 1.0)], np.eye(2)[1]) == 0)
+    np.testing.assert_allclose(predict_gradient(noisy, past[1].w), past[1].g, atol=1e-8)
+    assert np.all(predict_gradient([Past(np.eye(2)[0], np.zeros(2), 1.0)], np.eye(2)[1]) == 0)
 
 
 def test_non_symmetric_units():

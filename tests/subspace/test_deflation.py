@@ -10,7 +10,7 @@ from eigenveil.operators import samples
 from eigenveil.oracles.dp_ojas import DPOjas
 from eigenveil.oracles.literal_dp_pca import LiteralDPPCA
 from eigenveil.oracles.oja import Oja
-from eigenveil.oracles.steps import Answer
+from eigenveil.oracles.steps import OracleAnswer
 from eigenveil.oracles.tracked_dp_pca import TrackedDPPCA
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace.black_box_pca import black_box_pca
@@ -133,7 +133,7 @@ def test_with_epsilon_parts_are_disjoint_and_the_author_vouches():
 
     def counting(units):
         counts.append(noisy_count(units.block(np.eye(3)), mu=units.budget.mu, veil=units.veil).value)
-        return Answer(np.ones(3), {"n_hat": counts[-1]})
+        return OracleAnswer(np.ones(3), {"n_hat": counts[-1]})
 
     release = black_box_pca(np.ones((4000, 3)), 3, counting, epsilon=1.0, delta=1e-6)
     assert release.private

@@ -13,12 +13,12 @@ from eigenveil.mechanisms import Noisy, NoisyLeftOut
 from eigenveil.report import render_report
 from eigenveil.subspace import release_warnings as rules
 from eigenveil.subspace.release_warnings import Code
-from eigenveil.subspace.variances import Variances
+from eigenveil.subspace.variances import NoisyVariances
 
 
 def variances(**given):
     usual = {"explained": np.array([9.0, 4.0]), "total": 20.0, "noise": 1.0, "total_noise": 1.0}
-    return Variances(**{**usual, "share_above": 0.01, "share_noise": 0.01, "n_hat": 1000.0, **given})
+    return NoisyVariances(**{**usual, "share_above": 0.01, "share_noise": 0.01, "n_hat": 1000.0, **given})
 
 
 def codes(found):

@@ -13,7 +13,8 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import no_noise
 from eigenveil.privacy import Ledger, Relation
 from eigenveil.subspace.stream_files import RAW_SUFFIX
-from eigenveil.subspace.tracked_stream import PILOT_ROUNDS, TrackedStream, default_batch_size
+from eigenveil.subspace.stream_round import PILOT_ROUNDS, default_batch_size
+from eigenveil.subspace.tracked_stream import TrackedStream
 from support.forks import forking, in_a_fork
 from support.veils import WatchedVeil, worst_ratio
 
@@ -351,7 +352,7 @@ def test_a_batch_charged_but_not_released_is_dropped(rows, tmp_path, monkeypatch
     def crash(*_args, **_options):
         raise Crash
 
-    monkeypatch.setattr("eigenveil.subspace.tracked_stream.Question.bought", crash)
+    monkeypatch.setattr("eigenveil.subspace.stream_round.Question.buy_answer", crash)
     with pytest.raises(Crash):
         feed(stream, rows, 50, ids=ids, start=B + 20)
     assert stream.batches == 2
@@ -377,7 +378,7 @@ def test_a_batch_charged_but_not_released_is_dropped(rows, tmp_path, monkeypatch
 
 @pytest.mark.parametrize("closed", [0, 1])
 def test_a_batch_dropped_on_resume_is_charged_also_if_it_was_the_first(rows, tmp_path, monkeypatch, closed):
-    """mutant: `_drop` without its charge. With a batch closed before, mu is the budget either way."""
+    """mutant: `charge_dropped_batch` charges nothing. With a batch closed before, mu is the budget either way."""
     stream = stream_of(random_state=None)
     stream.add(rows[: closed * B + 20])
     stream.save(tmp_path / "s")
@@ -386,7 +387,7 @@ def test_a_batch_dropped_on_resume_is_charged_also_if_it_was_the_first(rows, tmp
     def crash(*_args, **_options):
         raise Crash
 
-    monkeypatch.setattr("eigenveil.subspace.tracked_stream.noisy_count", crash)
+    monkeypatch.setattr("eigenveil.subspace.stream_round.noisy_count", crash)
     with pytest.raises(Crash):
         stream.add(rows[closed * B + 20 : (closed + 1) * B])
     monkeypatch.undo()
@@ -497,12 +498,12 @@ def test_one_stream_at_a_time_goes_on_from_a_checkpoint(rows, tmp_path):
     second = TrackedStream.load(tmp_path / "s")
     text = (tmp_path / "s").read_text()
     for lost in (stream, first):
-        with pytest.raises(InvalidInputError, match="another stream has taken up"):
+        with pytest.raises(InvalidInputError, match="another stream has loaded"):
             lost.add(rows)
         assert lost.batches == 1
         assert lost.arrivals == 2 * B  # it waits with a full batch, of which nothing was released
         for path in ("s", "elsewhere"):
-            with pytest.raises(InvalidInputError, match="another stream has taken up"):
+            with pytest.raises(InvalidInputError, match="another stream has loaded"):
                 lost.save(tmp_path / path)
     assert (tmp_path / "s").read_text() == text
     second.add(rows[B + 10 :])

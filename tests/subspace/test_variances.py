@@ -9,7 +9,7 @@ from eigenveil.mechanisms import SeededBytes, Veil, no_noise
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.gaussian import gaussian_mu
-from eigenveil.subspace.variances import SHARES, Variances, buy_variances
+from eigenveil.subspace.variances import SHARES, NoisyVariances, buy_variances
 from eigenveil.units import Units
 from mechanisms.test_sensitivity import neighbours
 from support.blocks import blocks_of
@@ -197,7 +197,7 @@ def test_nothing_in_the_data_raises_or_makes_it_infinite(rows, guess, relation):
 
 
 def check_sound(bought):
-    assert isinstance(bought, Variances)
+    assert isinstance(bought, NoisyVariances)
     assert np.isfinite(bought.explained).all()
     assert (bought.explained >= 0).all()
     assert math.isfinite(bought.total)

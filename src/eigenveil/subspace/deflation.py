@@ -17,14 +17,14 @@ import numpy as np
 
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.oracles.steps import Answer
+from eigenveil.oracles.steps import OracleAnswer
 from eigenveil.privacy import Purpose
 from eigenveil.subspace.diagnostics import PerComponent
 from eigenveil.subspace.release import Release, signed
 from eigenveil.units import Units
 
 Oracle = Callable[[Units], Any]
-"""Units, already projected and its own part, -> a direction: an array of d numbers, or an `Answer`."""
+"""Units, already projected and its own part, -> a direction: an array of d numbers, or an `OracleAnswer`."""
 
 _NOTHING = 1e-9
 
@@ -70,9 +70,11 @@ def deflate(
         view = part.projected(U)
         # 3
         answer = oracle(view)
-        direction = answer.direction if isinstance(answer, Answer) else answer
+        direction = answer.direction if isinstance(answer, OracleAnswer) else answer
         u, found = _inside(view, direction)
-        told.append({**(answer.diagnostics if isinstance(answer, Answer) else {}), "random_direction": not found})
+        told.append(
+            {**(answer.diagnostics if isinstance(answer, OracleAnswer) else {}), "random_direction": not found}
+        )
         # 4
         U = np.concatenate([U, u[:, None]], axis=1)
     # 5

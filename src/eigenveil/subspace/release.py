@@ -11,7 +11,7 @@ import numpy as np
 from eigenveil._typing import FloatArray
 from eigenveil.privacy.ledger import Ledger
 from eigenveil.subspace.release_warnings import ReleaseWarning
-from eigenveil.subspace.variances import Variances
+from eigenveil.subspace.variances import NoisyVariances
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +26,8 @@ class Release:
         Orthonormal rows, best first; the entry of largest size in each is positive.
     eigenvalues : array of shape (k,), optional
         Private estimates of the variances along them, where the algorithm has any.
-    variances : Variances, optional
-        Variances along the components and in all, with their noise, where a release of their own was bought for
+    variances : NoisyVariances, optional
+        NoisyVariances along the components and in all, with their noise, where a release of their own was bought for
         them; `eigenvalues` are then these.
     mean : array of shape (d,), optional
         The private mean that was taken off the rows, where they were centred.
@@ -45,7 +45,7 @@ class Release:
     components: FloatArray
     ledger: Ledger
     eigenvalues: FloatArray | None = None
-    variances: Variances | None = None
+    variances: NoisyVariances | None = None
     mean: FloatArray | None = None
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
     scale_errors: FloatArray | None = None

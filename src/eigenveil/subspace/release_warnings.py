@@ -17,7 +17,7 @@ from eigenveil.errors import PrivacyWarning
 from eigenveil.mechanisms import Noisy, NoisyLeftOut
 from eigenveil.mechanisms.radius import EDGES
 from eigenveil.subspace.column_scales import ColumnScales
-from eigenveil.subspace.variances import Variances
+from eigenveil.subspace.variances import NoisyVariances
 
 TOO_LARGE = "too large (a row's norm must stay below 1e154)"
 FEW = 0.1
@@ -176,8 +176,8 @@ def large_delta(delta: float, n_hat: float | None) -> list[ReleaseWarning]:
     return [ReleaseWarning(code=Code.LARGE_DELTA, text=text, numbers={"delta": delta, "n_hat": n_hat})]
 
 
-def lost_in_noise(variances: Variances) -> list[ReleaseWarning]:
-    """Variances that cannot be told from noise."""
+def lost_in_noise(variances: NoisyVariances) -> list[ReleaseWarning]:
+    """NoisyVariances that cannot be told from noise."""
     lost = [i + 1 for i, value in enumerate(variances.explained) if value < 2 * variances.noise]
     if not lost:
         return []
@@ -189,7 +189,7 @@ def lost_in_noise(variances: Variances) -> list[ReleaseWarning]:
     return [ReleaseWarning(code=Code.LOST_IN_NOISE, text=text, numbers=numbers)]
 
 
-def no_spread(variances: Variances) -> list[ReleaseWarning]:
+def no_spread(variances: NoisyVariances) -> list[ReleaseWarning]:
     """Nearly all units lie within the smallest radius that is searched for."""
     seen = max(variances.seen, 0.0 if math.isnan(variances.rest_seen) else variances.rest_seen)
     if not seen <= SMALLEST_VARIANCE:
@@ -202,7 +202,7 @@ def no_spread(variances: Variances) -> list[ReleaseWarning]:
     return [ReleaseWarning(code=Code.NO_SPREAD, text=text, numbers={"seen": seen, "smallest": SMALLEST_VARIANCE})]
 
 
-def clipped_variances(variances: Variances) -> list[ReleaseWarning]:
+def clipped_variances(variances: NoisyVariances) -> list[ReleaseWarning]:
     """More units were clipped than noise in their count could have made up."""
     share = variances.share_above
     if not share - 2 * variances.share_noise >= MANY_CLIPPED:

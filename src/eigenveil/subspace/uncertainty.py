@@ -37,7 +37,7 @@ from scipy import special
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.subspace.release import Release
-from eigenveil.subspace.variances import Variances
+from eigenveil.subspace.variances import NoisyVariances
 
 _POINTS, _MOST, _FEWEST, _FOR_QUANTILE = 1 << 18, 1 << 16, 1 << 12, 1 << 12
 """Numbers in all, and points at most and at least, for means under the model; points for its quantiles."""
@@ -58,7 +58,7 @@ _TAIL: FloatArray = np.linspace(-8.0, 8.0, 401)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class VarianceErrors:
-    """Variances with what clipping took put back, and standard errors against those of the population.
+    """NoisyVariances with what clipping took put back, and standard errors against those of the population.
 
     Parameters
     ----------
@@ -107,12 +107,12 @@ class VarianceErrors:
         return np.minimum(_around(shares, errors, level), 1.0)
 
 
-def variance_errors(bought: Variances) -> VarianceErrors:
+def variance_errors(bought: NoisyVariances) -> VarianceErrors:
     """Steps 1 to 4 of VarianceErrors.
 
     Parameters
     ----------
-    bought : Variances
+    bought : NoisyVariances
         What `buy_variances` returned.
 
     Notes
@@ -125,7 +125,7 @@ def variance_errors(bought: Variances) -> VarianceErrors:
 
     Examples
     --------
-    >>> bought = Variances(
+    >>> bought = NoisyVariances(
     ...     explained=np.array([8.9]), total=11.0, noise=0.1, total_noise=0.12, share_above=0.0,
     ...     centre=np.array([8.0]), radius=60.0, seen=30.0, quantile=0.96,
     ...     rest_centre=2.0, rest_radius=9.0, rest_seen=4.0, rest_quantile=0.94, n_hat=20_000.0,
@@ -176,7 +176,7 @@ def release_errors(release: Release) -> VarianceErrors:
     )
 
 
-def _rest(bought: Variances) -> _Unclipped:
+def _rest(bought: NoisyVariances) -> _Unclipped:
     """What the components leave of the total; 0 without error where they leave nothing."""
     left = np.array([max(bought.total - float(bought.explained.sum()), 0.0)])
     if not math.isfinite(bought.rest_radius):
@@ -300,12 +300,12 @@ def component_angles(release: Release, *, level: float | None = None) -> FloatAr
     return np.where(_lost(bought), np.pi / 2, np.arctan(np.sqrt(expected)))
 
 
-def _lost(bought: Variances) -> npt.NDArray[np.bool_]:
+def _lost(bought: NoisyVariances) -> npt.NDArray[np.bool_]:
     """Components whose variance cannot be told from noise: all of them where there are too few units."""
     return (bought.explained < 2 * bought.noise) | (bought.noise > _TOO_NOISY * bought.radius)
 
 
-def _squared_tangents(release: Release, bought: Variances, told: Mapping[str, Any]) -> FloatArray:
+def _squared_tangents(release: Release, bought: NoisyVariances, told: Mapping[str, Any]) -> FloatArray:
     """What every other direction adds to tan^2 of every component's angle, of shape (k, d)."""
     k, d = release.components.shape
     values, noise, inside = (np.asarray(told[name], dtype=float) for name in ("eigenvalues", "noise", "inside"))
@@ -339,7 +339,7 @@ def _shared(components: FloatArray, errors: FloatArray) -> FloatArray:
     return np.concatenate([weighted @ squares.T, np.tile(left[:, None] / max(d - k, 1), (1, d - k))], axis=1)
 
 
-def _spectra(values: FloatArray, bought: Variances, d: int) -> tuple[FloatArray, FloatArray]:
+def _spectra(values: FloatArray, bought: NoisyVariances, d: int) -> tuple[FloatArray, FloatArray]:
     """All d eigenvalues as rounds see them, and as the population has them.
 
     Bought ones are those of the population; spares are scaled as the last wanted one is. What is left of the total

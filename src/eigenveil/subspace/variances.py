@@ -1,4 +1,4 @@
-"""Variances along released directions, and in all, from a release of their own.
+"""NoisyVariances along released directions, and in all, from a release of their own.
 
 BuyVariances({A_i}, u_1..u_k, guess, rest, n_hat, mu):
   a_i = (u_1^T A_i u_1, ..., u_k^T A_i u_k),  r_i = trace(A_i) - sum of a_i
@@ -58,7 +58,7 @@ _COUNTS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variances:
+class NoisyVariances:
     """Private estimates of u^T Sigma u for every component u, and of the trace of Sigma.
 
     Parameters
@@ -119,8 +119,8 @@ def buy_variances(
     n_hat: float,
     mu: float,
     rest: float | None = None,
-) -> Variances:
-    """Variances along components that are already public, and the trace, with all of `mu`.
+) -> NoisyVariances:
+    """NoisyVariances along components that are already public, and the trace, with all of `mu`.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def buy_variances(
     above = buying.share_above(wanted[0], explained.radius, mus["above"])
     # 4
     along = np.maximum(explained.value, 0.0)
-    return Variances(
+    return NoisyVariances(
         explained=along,
         total=float(along.sum()) + max(float(left.value[0]), 0.0),
         noise=explained.noise,
