@@ -121,7 +121,7 @@ PAYS = {
     *("stability_histogram", "stability_histograms", "sampled_noise"),
 }
 WITHOUT_PURPOSE = {"privacy/ledger.py": 1, "subspace/black_box_pca.py": 1}
-"""An adopted copy, and an oracle that its author vouches for."""
+"""An adopted copy, and an oracle that its author guarantees."""
 
 
 def _without_purpose(source):

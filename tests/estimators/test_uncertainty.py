@@ -235,7 +235,7 @@ def test_equal_eigenvalues_make_wide_angles():
 
 def test_variances_of_unknown_clipping_are_refused():
     plain = NoisyVariances(explained=np.ones(2), total=3.0, noise=0.1, total_noise=0.2, share_above=0.0)
-    with pytest.raises(InvalidInputError, match="do not tell how they were clipped"):
+    with pytest.raises(InvalidInputError, match="no record of how they were clipped"):
         variance_errors(plain)
 
 

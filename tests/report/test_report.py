@@ -164,7 +164,7 @@ def test_bad_units_are_told():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pca = DPPCA(2, random_state=0).fit(X)
-    assert re.search(r"by a noisy count, 1[3-7]\d\d units beside 3\d\d\d good ones", render_report(pca))
+    assert re.search(r"by a noisy count, 1[3-7]\d\d units are invalid and 3\d\d\d are valid", render_report(pca))
 
 
 def test_a_sound_private_fit_has_no_warning(page):

@@ -128,7 +128,7 @@ def test_without_epsilon_it_says_not_private():
         black_box_pca(np.eye(3), 1, exact, epsilon=1.0)
 
 
-def test_with_epsilon_parts_are_disjoint_and_the_author_vouches():
+def test_with_epsilon_parts_are_disjoint_and_the_author_guarantees_the_rest():
     counts = []
 
     def counting(units):
@@ -140,7 +140,7 @@ def test_with_epsilon_parts_are_disjoint_and_the_author_vouches():
     assert abs(sum(counts) - 4000) < 60
     assert release.diagnostics["n_hat"] == tuple(counts)
     assert release.ledger.epsilon(1e-6) == pytest.approx(1.0, rel=1e-6)  # three calls for the price of one
-    assert "vouches" in release.ledger.to_json()
+    assert "guarantees" in release.ledger.to_json()
 
 
 def test_shared_ledger_and_one_oracle_per_component():

@@ -16,8 +16,8 @@ from eigenveil.subspace.dp_gauss_2 import (
     DP_GAUSS_2,
     Gauss2Options,
     Reach,
+    _buy_projector,
     _grid,
-    _noisy_projector,
     _psd_error,
     _reach,
     dp_gauss_2,
@@ -118,7 +118,7 @@ def test_noise_follows_a_gap_just_above_what_is_needed(relation, factor):
         rows[:first, 0] = rows[first:, 1] = math.sqrt(small)
         units = units_of(rows, relation=relation)
         bounds = Bounds(radius=R, n_hat=float(n), n_noise=1.0, mu=BUDGET.mu)
-        noisy = _noisy_projector(units, 1, bounds, psd=False)
+        noisy = _buy_projector(units, 1, bounds, psd=False)
         test, *rest = [entry for entry in units.veil.ledger.entries if entry.kind != "declared"]
         reach = _reach(units, R, psd=False)
         left = (2 * first - n) * small - test.scale * math.log(1 / (2 * TEST[1])) - reach.c
@@ -162,7 +162,7 @@ def run(form, X, veil):
         "matrices": lambda: samples.matrices(outer),
     }[form]()
     units = under(given, veil)
-    return _noisy_projector(units, 1, buy_bounds(units, Declared()), psd=False)
+    return _buy_projector(units, 1, buy_bounds(units, Declared()), psd=False)
 
 
 @pytest.mark.parametrize("form", ["rows", "people", "spiked"])

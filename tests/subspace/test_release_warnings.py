@@ -80,7 +80,7 @@ def test_numbers_are_those_of_the_text():
     (few,) = rules.too_few_units(36.2, 14.8)
     assert few.numbers == {"n_hat": 36.2, "enough": pytest.approx(148)}
     assert few.text.startswith("about 36 units are few")
-    assert "Some 148 units" in few.text
+    assert "About 148 units" in few.text
 
 
 def spoilt():

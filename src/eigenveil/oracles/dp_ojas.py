@@ -202,9 +202,7 @@ class DPOjas:
             return self.steps
         if self.printed is not None or self.sampling == "poisson":
             return max(1, round(n_hat))
-        quiet = (
-            2 * math.sqrt(units.d) / mu
-        )  # units for which the noise is half of their clipped sum
+        quiet = 2 * math.sqrt(units.d) / mu  # units for which the noise is half of their clipped sum
         return min(MOST_STEPS, max(1, int(n_hat / quiet)))
 
     def _rates(self, beta: float) -> Rates:

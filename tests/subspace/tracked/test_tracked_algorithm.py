@@ -210,7 +210,7 @@ def test_shared_ledger_and_refusals():
         tracked_pca(X, 1, epsilon=0.0, delta=1e-6)
     with pytest.raises(InvalidInputError, match="delta"):
         tracked_pca(X, 1, epsilon=1.0, delta=1.0)
-    with pytest.raises(InvalidInputError, match="counts under add-remove"):
+    with pytest.raises(InvalidInputError, match="has the relation add-remove"):
         tracked_pca(X, 1, epsilon=1.0, delta=1e-6, relation="replace", ledger=Ledger(Budget.from_mu(9.0)))
 
 
@@ -316,7 +316,7 @@ def test_a_declared_spectrum_is_free_and_in_the_ledger():
         ([9.0], "from k = 2 to d = 12"),
         (np.ones((2, 2)), "from k = 2 to d = 12"),
         (np.ones(13), "from k = 2 to d = 12"),
-        ([1.0, 2.0], "largest down"),
+        ([1.0, 2.0], "descending order"),
         ([1.0, -1.0], "not negative"),
         ([np.inf, 1.0], "finite"),
         ([np.nan, 1.0], "finite"),
