@@ -293,10 +293,10 @@ def component_angles(release: Release, *, level: float | None = None) -> FloatAr
     normal rows).
     """
     bought = release.variances
-    told = release.diagnostics.get("followed")
+    followed = release.diagnostics.get("followed")
     assert bought is not None
-    assert isinstance(told, Mapping)
-    parts = _squared_tangents(release, bought, told)
+    assert isinstance(followed, Mapping)
+    parts = _squared_tangents(release, bought, followed)
     expected = parts.sum(axis=1)
     if level is not None:
         check_level(level)
@@ -310,10 +310,12 @@ def _lost(bought: NoisyVariances) -> npt.NDArray[np.bool_]:
     return (bought.explained < 2 * bought.noise) | (bought.noise > _TOO_NOISY * bought.radius)
 
 
-def _squared_tangents(release: Release, bought: NoisyVariances, told: Mapping[str, Any]) -> FloatArray:
+def _squared_tangents(release: Release, bought: NoisyVariances, followed: Mapping[str, Any]) -> FloatArray:
     """Return the contribution of every other direction to tan^2 of each component's angle, of shape (k, d)."""
     k, d = release.components.shape
-    values, noise, inside = (np.asarray(told[name], dtype=float) for name in ("eigenvalues", "noise", "inside"))
+    values, noise, inside = (
+        np.asarray(followed[name], dtype=float) for name in ("eigenvalues", "noise", "inside")
+    )
     kappa, lam = _spectra(values, bought, d)
     gaps = np.abs(kappa[:k, None] - kappa)
     known = np.empty((k, d))

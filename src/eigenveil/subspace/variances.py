@@ -188,7 +188,7 @@ def buy_variances(
     scale = float(np.linalg.norm(centre))
     edges = _edges(scale * LOWEST, scale * HIGHEST_EDGE)
     buying = _Buying(n_hat, units.veil)
-    wanted = [buying.mean(units.variances(components.T, entries=slice(k)), centre, edges, mus, "variances")]
+    means = [buying.mean(units.variances(components.T, entries=slice(k)), centre, edges, mus, "variances")]
     if with_rest:
         others = units.variances(components.T, entries=slice(k, None))
         # 1
@@ -197,15 +197,15 @@ def buy_variances(
             rest = buying.buy_middle(others, largest, largest * (units.d - k), mus["middle"])
         middle = _public_guess(np.array([rest]), components[:1])
         edges = _edges(float(middle[0]) * LOWEST, float(middle[0]) * HIGHEST_EDGE)
-        wanted.append(buying.mean(others, middle, edges, mus, "variances, rest"))
+        means.append(buying.mean(others, middle, edges, mus, "variances, rest"))
     # 2
-    read_ahead(*(one.for_radius for one in wanted))
-    found = [one.buy_radius() for one in wanted]
+    read_ahead(*(one.for_radius for one in means))
+    found = [one.buy_radius() for one in means]
     # 3
-    read_ahead(*(one.for_sum(radius.radius) for one, radius in zip(wanted, found, strict=True)))
-    bought = [one.buy_mean(radius) for one, radius in zip(wanted, found, strict=True)]
+    read_ahead(*(one.for_sum(radius.radius) for one, radius in zip(means, found, strict=True)))
+    bought = [one.buy_mean(radius) for one, radius in zip(means, found, strict=True)]
     explained, left = bought[0], bought[1] if with_rest else _NO_REST
-    above = buying.buy_share_above(wanted[0], explained.radius, mus["above"])
+    above = buying.buy_share_above(means[0], explained.radius, mus["above"])
     # 4
     along = np.maximum(explained.value, 0.0)
     return NoisyVariances(
@@ -219,7 +219,7 @@ def buy_variances(
         radius=explained.radius,
         seen=explained.seen,
         quantile=explained.kept,
-        rest_centre=float(wanted[1].centre[0]) if with_rest else math.nan,
+        rest_centre=float(means[1].centre[0]) if with_rest else math.nan,
         rest_radius=left.radius,
         rest_seen=left.seen,
         rest_quantile=left.kept,
@@ -244,8 +244,8 @@ class FarOut:
         q = reachable_quantile(HIGHEST, n_hat=search.n_hat, mu=self.mu, edges=self.edges)
         found = search.at(q, mu=self.mu, edges=self.edges)
         # 2
-        wanted = found * _beyond(q, TAIL * math.sqrt(search.centre.size) * search.noise)
-        return Found(min(wanted, float(self.edges[-1])), kept=q, seen=_within(found, self.edges))
+        extended = found * _beyond(q, TAIL * math.sqrt(search.centre.size) * search.noise)
+        return Found(min(extended, float(self.edges[-1])), kept=q, seen=_within(found, self.edges))
 
 
 @dataclass(frozen=True)
@@ -279,11 +279,11 @@ class _Buying:
         )
         return _within(found.value, edges)
 
-    def buy_share_above(self, wanted: _ToBuy, radius: float, mu: float) -> Noisy:
+    def buy_share_above(self, mean: _ToBuy, radius: float, mu: float) -> Noisy:
         """Buy the noisy share of the units outside of the radius, clipped to [0, 1] after the noise is added."""
         within = noisy_count_within(
-            wanted.population,
-            centre=wanted.centre,
+            mean.population,
+            centre=mean.centre,
             radius=radius,
             mu=mu,
             veil=self.veil,
