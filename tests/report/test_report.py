@@ -139,7 +139,7 @@ def test_warnings():
     assert "NOT PRIVATE: seeded" in text
     assert "units are few for this epsilon and delta" in text
     assert "Declared public, and not protected: column scales" in text
-    assert "delta = 0.01 is more than 1 in about" in text
+    assert "delta = 0.01 exceeds 1 in about" in text
 
 
 def test_few_units_are_told_where_the_fit_warns():

@@ -58,7 +58,7 @@ def test_an_exact_answer_corrects_wrong_directions_for_any_spectrum(m):
 
 
 def test_answers_are_averaged_with_earlier_estimates_by_precision():
-    """A very noisy answer changes nothing. One as precise as the estimate goes halfway, and halves the variance."""
+    """A very noisy answer changes nothing. One as precise as the estimate goes halfway, at half the variance."""
     S = symmetric(12)
     state = State.of_sigma(Sigma(S, 1e-6), 4)
     W = state.V[:, :2]
