@@ -33,19 +33,19 @@ COLOURS = {"Sigma": "#777777", "wide": "#1f77b4", "narrow": "#2ca02c", "last": "
 
 
 @dataclass
-class Watched(algorithm.Search):
-    """A search that keeps the state after every question."""
+class Watched(algorithm.TrackedRun):
+    """A run that keeps the state after every question."""
 
     states: list[tuple[str, float, State]] = field(default_factory=list)
 
-    def refined(self, state: State) -> State:
+    def buy_refined(self, state: State) -> State:
         """The same, with the state after Sigma kept."""
         self.states.append(("Sigma", 1 - self.asking.purse.left, state))
-        return super().refined(state)
+        return super().buy_refined(state)
 
-    def after(self, *question: Any) -> State:
+    def buy_round(self, *question: Any) -> State:
         """The same, with the state kept."""
-        state = super().after(*question)
+        state = super().buy_round(*question)
         self.states.append((self.rounds[-1].kind, 1 - self.asking.purse.left, state))
         return state
 
@@ -63,11 +63,11 @@ def main() -> None:
             kept.append(Watched(*given))
             return kept[-1]
 
-        search, algorithm.Search = algorithm.Search, watched  # type: ignore[misc,assignment]
+        search, algorithm.TrackedRun = algorithm.TrackedRun, watched  # type: ignore[misc,assignment]
         try:
             tracked_pca(data.units, k, epsilon=1.0, delta=cells[name].delta, random_state=1, engine=LocalEngine(1))
         finally:
-            algorithm.Search = search  # type: ignore[misc]
+            algorithm.TrackedRun = search  # type: ignore[misc]
         points = [
             (kind, spent, metrics.zeta(state.V[:, :k].T, data.covariance))
             for kind, spent, state in searches[0].states

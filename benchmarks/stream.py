@@ -22,7 +22,7 @@ from harness import in_parallel, parser, table, write
 
 from eigenveil import metrics
 from eigenveil.engines import LocalEngine
-from eigenveil.subspace import tracked_stream
+from eigenveil.subspace import TrackedStream, stream_round
 
 FloatArray = np.typing.NDArray[np.float64]
 D, K, SLOTS, BATCHES, SEEDS = 50, 2, 2500, 40, 2
@@ -33,7 +33,7 @@ SPECTRA = {
 }
 TURNS: dict[str, float | None] = {"none": 0.0, ".02 rad a batch": 0.02, ".1 rad a batch": 0.1, "jump at 20": None}
 SETTINGS = {
-    "as it is (memory 50, drift seen)": (50.0, tracked_stream.DRIFT_WEIGHT),
+    "as it is (memory 50, drift seen)": (50.0, stream_round.DRIFT_WEIGHT),
     "never forgets": (math.inf, 0.0),
     "memory 5, blind": (5.0, 0.0),
     "memory 2, blind": (2.0, 0.0),
@@ -53,12 +53,12 @@ def rotation(rng: np.random.Generator, angle: float) -> FloatArray:
 def run(job: Job) -> list[float]:
     """Zeta after every batch of one stream."""
     spectrum, turn, setting, seed = job
-    memory, tracked_stream.DRIFT_WEIGHT = SETTINGS[setting]
+    memory, stream_round.DRIFT_WEIGHT = SETTINGS[setting]
     rng = np.random.default_rng(seed)
     eigenvalues, angle = SPECTRA[spectrum], TURNS[turn]
     U = np.linalg.qr(rng.normal(size=(D, D)))[0]
     step = rotation(rng, angle or 0.0)
-    stream = tracked_stream.TrackedStream(
+    stream = TrackedStream(
         K,
         epsilon=1.0,
         delta=1e-6,

@@ -34,7 +34,7 @@ from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace.release import Release
 from eigenveil.subspace.tracked.algorithm import VARIANCES_SHARE
 from eigenveil.subspace.uncertainty import component_angles, variance_errors
-from eigenveil.subspace.variances import Variances, buy_variances
+from eigenveil.subspace.variances import NoisyVariances, buy_variances
 from eigenveil.units import Units
 
 FloatArray = np.typing.NDArray[np.float64]
@@ -146,7 +146,7 @@ def _bought_again(release: Release, drawn: Drawn) -> Fit:
     return _measured(bought, release, drawn, angles=False)
 
 
-def _measured(bought: Variances, release: Release, drawn: Drawn, *, angles: bool) -> Fit:
+def _measured(bought: NoisyVariances, release: Release, drawn: Drawn, *, angles: bool) -> Fit:
     U, covariance = release.components, drawn.covariance
     truth, total = np.einsum("kd,de,ke->k", U, covariance, U), float(np.trace(covariance))
     errors = variance_errors(bought)

@@ -25,7 +25,7 @@ from eigenveil.mechanisms import veil
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace import Release
 from eigenveil.subspace.registry import ALGORITHMS
-from eigenveil.subspace.variances import Variances
+from eigenveil.subspace.variances import NoisyVariances
 
 SPREAD = np.array([5.0, 3.0, 1.0, 1.0, 1.0, 1.0])
 NAMES = [f"c{i}" for i in range(6)]
@@ -178,7 +178,7 @@ def test_scaling_people_and_sparse_rows():
 def test_columns_without_spread_keep_their_scale_and_are_named():
     X = rows(20_000)
     X[:, 3] = 0.0
-    with pytest.warns(UserWarning, match="column 3: the scale could not be told"):
+    with pytest.warns(UserWarning, match="column 3: the scale could not be determined"):
         pca = DPPCA(2, epsilon=4.0, scale="private").fit(X)
     assert pca.scale_[3] == 1.0
     assert np.all(np.isfinite(pca.components_))
@@ -280,7 +280,7 @@ def test_weights_and_matrices_with_a_mean_are_refused():
         DPPCA().fit(block for block in [rows(10)])
 
 
-@pytest.mark.filterwarnings("ignore:about .* units are few", "ignore:.*the scale could not be told")
+@pytest.mark.filterwarnings("ignore:about .* units are few", "ignore:.*the scale could not be determined")
 def test_no_rows_and_bad_rows_are_no_error():
     assert DPPCA(2).fit(np.zeros((0, 4))).components_.shape == (2, 4)
     assert DPPCA(2, scale="private").fit(np.full((5, 4), np.nan)).components_.shape == (2, 4)
@@ -414,7 +414,9 @@ def test_what_is_absent_says_why():
 
 
 def _with_variances(release):
-    variances = Variances(explained=np.array([25.0, 9.0]), total=38.0, noise=0.1, total_noise=0.1, share_above=0.0)
+    variances = NoisyVariances(
+        explained=np.array([25.0, 9.0]), total=38.0, noise=0.1, total_noise=0.1, share_above=0.0
+    )
     return Release(**{**vars(release), "variances": variances})
 
 

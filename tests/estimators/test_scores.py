@@ -210,7 +210,7 @@ def test_a_shared_ledger_adds_up_and_refuses_before_drawing(pca, monkeypatch):
     with pytest.raises(BudgetExceededError):
         pca.private_scores(rows(), epsilon=0.8, ledger=ledger)
     assert len(ledger.entries) == entries
-    with pytest.raises(InvalidInputError, match="counts under"):
+    with pytest.raises(InvalidInputError, match="has the relation"):
         pca.private_scores(rows(), epsilon=0.1, ledger=ledger, relation="replace")
 
 

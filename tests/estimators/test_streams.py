@@ -97,7 +97,7 @@ def test_it_is_not_copied_but_goes_on_from_a_checkpoint(tmp_path):
     again.partial_fit(rows(2000, 1))
     whole = stream().partial_fit(rows(2000)).partial_fit(rows(2000, 1))
     assert np.array_equal(again.components_, whole.components_)
-    with pytest.raises(InvalidInputError, match="another stream has taken up"):
+    with pytest.raises(InvalidInputError, match="another stream has loaded"):
         pca.partial_fit(rows(2000, 1))
     with pytest.raises(InvalidInputError, match="a different n_components"):
         stream(n_components=3).resume(tmp_path / "stream.json")

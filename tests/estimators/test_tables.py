@@ -29,7 +29,7 @@ SETTINGS = {"columns": COLUMNS, "encode": ENCODE, "fill": FILL}
 COARSE = {"algorithm": "dp-gauss-1", "random_state": 0}
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:by a noisy count, .* hold a value")
+pytestmark = pytest.mark.filterwarnings("ignore:by a noisy count, .* have a value")
 """The clinic has a site that no list names, and how loudly that is said is chance."""
 
 
@@ -183,7 +183,7 @@ def test_samples_take_the_same_and_have_their_columns():
     rows = ev.samples.rows(frame, **SETTINGS)
     assert rows.source.layout.groups == (("site", slice(2, 4)),)
     assert rows.without_data().source.layout.groups == rows.source.layout.groups
-    with pytest.raises(InvalidInputError, match="an object from .eigenveil.samples"):
+    with pytest.raises(InvalidInputError, match=r"an object from .eigenveil.samples"):
         DPPCA(2, columns=["bmi"]).fit(rows)
 
 
@@ -422,7 +422,7 @@ def test_plain_json_of_a_layout_has_no_surprises():
 
 def test_values_that_no_list_knows_are_counted_with_noise():
     frame = pd.DataFrame({"site": ["north", "south", None, "moon"] * 5000, "x": np.arange(20000.0)})
-    with pytest.warns(UserWarning, match=r"units hold a value of 'site' that is not in its public list"):
+    with pytest.warns(UserWarning, match=r"units have a value of 'site' that is not in its public list"):
         pca = DPPCA(1, encode={"site": ["north", "south"]}).fit(frame)
     (entry,) = [entry for entry in pca.ledger_.entries if "left out" in entry.what]
     assert entry.mu > 0

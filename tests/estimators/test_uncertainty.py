@@ -17,7 +17,7 @@ from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace import uncertainty
 from eigenveil.subspace.uncertainty import VarianceErrors, component_angles, variance_errors
-from eigenveil.subspace.variances import Variances, buy_variances
+from eigenveil.subspace.variances import NoisyVariances, buy_variances
 from eigenveil.units import Units
 
 MU = Budget.from_epsilon_delta(1.0, 1e-6).mu * math.sqrt(0.02)
@@ -234,13 +234,13 @@ def test_equal_eigenvalues_make_wide_angles():
 
 
 def test_variances_of_unknown_clipping_are_refused():
-    plain = Variances(explained=np.ones(2), total=3.0, noise=0.1, total_noise=0.2, share_above=0.0)
-    with pytest.raises(InvalidInputError, match="do not tell how they were clipped"):
+    plain = NoisyVariances(explained=np.ones(2), total=3.0, noise=0.1, total_noise=0.2, share_above=0.0)
+    with pytest.raises(InvalidInputError, match="no record of how they were clipped"):
         variance_errors(plain)
 
 
 def test_order_carries_the_centre_along():
-    both = Variances(
+    both = NoisyVariances(
         explained=np.array([1.0, 2.0]),
         total=3.0,
         noise=0.1,

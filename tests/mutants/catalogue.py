@@ -477,8 +477,8 @@ ACCOUNTS = (
     Mutant(
         "stream: a first batch that is dropped on resume costs nothing",
         "src/eigenveil/subspace/tracked_stream.py",
-        "part, mu = self._rounds.part(), self.budget.mu",
-        "part, mu = self._rounds.part(), self.budget.mu * 1e-9",
+        "charge_dropped_batch(stream._rounds.part(), mu=stream.budget.mu)",
+        "charge_dropped_batch(stream._rounds.part(), mu=stream.budget.mu * 1e-9)",
         ("tests/subspace/test_tracked_stream.py",),
     ),
     Mutant(
@@ -518,7 +518,7 @@ ACCOUNTS = (
     ),
     Mutant(
         "stream: the number of units in a batch is shown as it is",
-        "src/eigenveil/subspace/tracked_stream.py",
+        "src/eigenveil/subspace/stream_round.py",
         'last = {"n_hat": n_hat, "radius"',
         'last = {"n_hat": float(units.vectors().count()), "radius"',
         ("tests/contracts/test_only_releases_leave.py",),

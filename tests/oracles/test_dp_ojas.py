@@ -30,7 +30,7 @@ def transcription(X, w, batches, *, beta, rate, size):
     return w
 
 
-def test_disjoint_steps_without_noise_are_the_pseudo_code():
+def test_disjoint_steps_without_noise_equal_the_pseudo_code():
     units = open_quiet(X)
     answer = DPOjas(clip=4.0, steps=6)(units)
     batches = [slice(10 * t, 10 * t + 10) for t in range(6)]
@@ -39,8 +39,8 @@ def test_disjoint_steps_without_noise_are_the_pseudo_code():
     assert answer.diagnostics["steps"] == 6
 
 
-def test_one_unit_a_step_is_the_printed_loop():
-    """As many steps as units, by place: the paper's loop with clipping; and the printed form does the same."""
+def test_one_unit_per_step_is_the_printed_loop():
+    """As many steps as units, by position: the paper's loop with clipping; the printed form does the same."""
     units = open_quiet(X)
     w = units.random_start(1)[:, 0]
     singles = [slice(t, t + 1) for t in range(60)]
@@ -60,8 +60,8 @@ def test_one_unit_a_step_is_the_printed_loop():
     ],
 )
 @pytest.mark.parametrize("steps", [1, 20])
-def test_valid_noise_over_the_clip(relation, delta, figure, steps):
-    """What is really added to every coordinate of every step, against the figures of ALGORITHMS.md 2.1."""
+def test_valid_noise_relative_to_the_clip(relation, delta, figure, steps):
+    """Compare the noise on every coordinate of every step with the figures of ALGORITHMS.md 2.1."""
     units = open_quiet(X, relation=relation, delta=delta, source=one_sigma, veil=WatchedVeil)
     answer = DPOjas(clip=0.5, steps=steps)(units)
     seen = units.veil.seen[-1]
@@ -80,7 +80,7 @@ def test_printed_noise_is_smaller_than_the_valid_one(n):
         assert Printed(epsilon=1.0, delta=delta).multiplier(n) == pytest.approx(figure, rel=0.03)
 
 
-def test_printed_says_not_private_everywhere():
+def test_printed_form_is_marked_not_private_everywhere():
     units = open_quiet(X, source=None)
     DPOjas(clip=4.0, printed=Printed(epsilon=1.0, delta=1e-2))(units)
     ledger = units.veil.ledger
@@ -101,7 +101,7 @@ def test_poisson_noise_is_calibrated(relation):
 
 @pytest.fixture
 def multiplier(monkeypatch):
-    """Finding the smallest takes half a minute; this one is larger than it needs to be."""
+    """A multiplier larger than necessary, since finding the smallest takes half a minute."""
     monkeypatch.setattr(dp_ojas, "poisson_noise_multiplier", lambda **_: 3.0)
     return 3.0
 
@@ -119,7 +119,7 @@ def test_poisson_steps(multiplier):
 
 
 @pytest.mark.usefixtures("multiplier")
-def test_poisson_steps_without_noise_are_the_pseudo_code():
+def test_poisson_steps_without_noise_equal_the_pseudo_code():
     oracle = DPOjas(clip=4.0, sampling="poisson", steps=5, learning_rates=[1.0] * 5)
     units = open_quiet(X, aside=(0.9, 0.009))
     answer = oracle(units)
@@ -130,7 +130,7 @@ def test_poisson_steps_without_noise_are_the_pseudo_code():
     np.testing.assert_allclose(answer.direction, expected, atol=1e-5)
 
 
-def test_poisson_needs_something_set_aside():
+def test_poisson_steps_need_a_part_set_aside():
     with pytest.raises(InvalidInputError, match="set aside"):
         DPOjas(clip=4.0, sampling="poisson", steps=5)(open_quiet(X))
 
@@ -171,12 +171,12 @@ def test_huge_epsilon_is_non_private_oja():
         {"printed": Printed(epsilon=1.0, delta=0.1)},
     ],
 )
-def test_bad_arguments(options):
+def test_invalid_arguments(options):
     with pytest.raises(InvalidInputError):
         DPOjas(**options)
 
 
-def test_bad_units_and_nobody():
+def test_invalid_units_and_no_units():
     rows = np.random.default_rng(1).normal(size=(50, 3))
     rows[:10, 0] = np.nan
     rows[10] = 1e200

@@ -10,7 +10,7 @@ from eigenveil.mechanisms.radius import EDGES
 from eigenveil.operators import samples
 from eigenveil.oracles.literal_dp_pca import LiteralDPPCA
 from eigenveil.oracles.modified_dp_pca import modified_dp_pca
-from eigenveil.oracles.steps import Past, guess
+from eigenveil.oracles.steps import Past, predict_gradient
 from eigenveil.oracles.tracked_dp_pca import TrackedDPPCA
 from support.open import open_quiet
 
@@ -18,7 +18,7 @@ LITERAL = LiteralDPPCA(batch_size=2000, C1=8.0)
 HYBRID = LiteralDPPCA(mean_estimator="tracked")
 
 HUGE = pytest.mark.ledger_beyond_recomputation
-"""It is not: dp-accounting overflows at epsilons at which nothing is private any more."""
+"""Such ledgers are not recomputed: dp-accounting overflows at an epsilon this large, which is not private."""
 
 
 def rows(n, seed=0):
@@ -76,7 +76,7 @@ def literal_transcription(X, w, *, B, epsilon, delta, tau, C1, rates, halves):
 
 
 @pytest.mark.parametrize("halves", ["shared", "disjoint"])
-def test_literal_form_without_noise_is_the_pseudo_code(halves):
+def test_literal_form_without_noise_equals_the_pseudo_code(halves):
     X = rows(8100)
     oracle = replace(LITERAL, halves=halves)
     units = open_for(oracle, X)
@@ -90,7 +90,7 @@ def test_literal_form_without_noise_is_the_pseudo_code(halves):
     assert units.veil.ledger.epsilon(4e-2) <= 8.0 * (1 + 1e-9)
 
 
-def test_bottom_leaves_the_iterate_where_it_is():
+def test_bottom_leaves_the_iterate_unchanged():
     oracle = LiteralDPPCA()
     units = open_for(oracle, rows(900), epsilon=1.0, source=None)
     seeded = open_for(oracle, rows(900), epsilon=1.0, source=SeededBytes(1))
@@ -124,7 +124,7 @@ def test_literal_form_learns_when_there_are_enough_units():
     assert abs(answer.direction[0]) > 0.99
 
 
-def test_threshold_fixed_in_advance_gives_all_to_privmean():
+def test_with_a_fixed_threshold_privmean_gets_the_whole_budget():
     X = rows(4000)
     oracle = LiteralDPPCA(range_finder=20.0, batch_size=2000, learning_rates=lambda _: 1.0)
     units = open_for(oracle, X)
@@ -155,13 +155,13 @@ def tracked_transcription(X, w, batches, rates=None, radius=None):
         moved = moved / np.linalg.norm(moved)
         radii.append(R)
         past.append(Past(w, g, R))
-        centre, w = guess(past, moved), moved
+        centre, w = predict_gradient(past, moved), moved
     return w, radii
 
 
 @pytest.mark.parametrize("rates", [None, lambda t: 1 / t])
 @pytest.mark.parametrize("radius", [None, 2.0])
-def test_tracked_form_without_noise_is_the_pseudo_code(rates, radius):
+def test_tracked_form_without_noise_equals_the_pseudo_code(rates, radius):
     X = rows(4000)
     finder = "tracked" if radius is None else radius
     oracle = TrackedDPPCA(batch_size=1000, learning_rates=rates, range_finder=finder)
@@ -196,21 +196,21 @@ def test_tracked_form_at_huge_epsilon_is_eigh(relation):
     assert abs(answer.direction @ np.linalg.eigh(A)[1][:, -1]) > 1 - 1e-6
 
 
-def test_tracked_ledger_spends_all_and_no_more():
+def test_tracked_form_spends_exactly_its_budget():
     for relation in ("add-remove", "replace"):
         units = open_quiet(rows(3000), relation=relation, source=SeededBytes(1))
         TrackedDPPCA()(units)
         assert units.veil.ledger.mu == pytest.approx(units.budget.mu, rel=1e-9)
 
 
-def test_the_guess_is_right_where_directions_span_the_next_one():
+def test_the_prediction_is_exact_if_directions_span_the_next_one():
     rng = np.random.default_rng(0)
     A, W = rng.normal(size=(5, 5)), rng.normal(size=(5, 3))
     past = [Past(w, A @ w, 1e-12) for w in W.T]
-    np.testing.assert_allclose(guess(past, W @ [1, -2, 0.5]), A @ W @ [1, -2, 0.5], atol=1e-8)
+    np.testing.assert_allclose(predict_gradient(past, W @ [1, -2, 0.5]), A @ W @ [1, -2, 0.5], atol=1e-8)
     noisy = [replace(past[0], error=1e12), past[1]]
-    np.testing.assert_allclose(guess(noisy, past[1].w), past[1].g, atol=1e-8)
-    assert np.all(guess([Past(np.eye(2)[0], np.zeros(2), 1.0)], np.eye(2)[1]) == 0)
+    np.testing.assert_allclose(predict_gradient(noisy, past[1].w), past[1].g, atol=1e-8)
+    assert np.all(predict_gradient([Past(np.eye(2)[0], np.zeros(2), 1.0)], np.eye(2)[1]) == 0)
 
 
 def test_non_symmetric_units():
@@ -232,8 +232,8 @@ def test_literal_forms_refuse_add_remove_and_parts_by_coin():
         LITERAL(by_coin)
 
 
-def test_literal_forms_refuse_people_found_by_their_ids():
-    """mutant: batches by place on people, whose places follow the order of ids."""
+def test_literal_forms_refuse_people_identified_by_ids():
+    """mutant: batches by position for people, whose positions follow the order of ids."""
     people = samples.people(rows(100), np.arange(100))
     for oracle in (LITERAL, HYBRID):
         with pytest.raises(InvalidInputError, match="order of the ids"):
@@ -255,7 +255,7 @@ def test_literal_forms_refuse_people_found_by_their_ids():
         {"halves": "thirds"},
     ],
 )
-def test_bad_arguments(options):
+def test_invalid_arguments(options):
     with pytest.raises(InvalidInputError):
         modified_dp_pca(**options)
 
@@ -274,7 +274,7 @@ def test_bad_arguments(options):
         (TrackedDPPCA, {"batch_size": 1.5}),
     ],
 )
-def test_each_form_refuses_what_is_not_its_own(form, options):
+def test_each_form_refuses_options_of_the_other(form, options):
     with pytest.raises(InvalidInputError):
         form(**options)
 
@@ -294,7 +294,7 @@ def test_options_choose_the_form(options, oracle):
     assert modified_dp_pca(**options) == oracle
 
 
-def test_nobody_and_bad_units():
+def test_no_units_and_invalid_units():
     bad = np.full((500, 3), np.nan)
     for data in (np.zeros((0, 3)), bad):
         for oracle in (TrackedDPPCA(), LITERAL):

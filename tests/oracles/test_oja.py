@@ -16,7 +16,7 @@ def transcription(A, w, rates):
 
 
 @pytest.mark.parametrize("form", ["rows", "matrices", "people"])
-def test_it_is_the_pseudo_code(form):
+def test_it_equals_the_pseudo_code(form):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 5))
     if form == "matrices":
@@ -42,7 +42,7 @@ def test_projected_units_stay_in_the_image():
     assert np.abs(removed.T @ answer.direction).max() < 1e-14
 
 
-def test_it_finds_the_top_direction_and_stands_still_at_bad_units():
+def test_it_finds_the_top_component_and_skips_invalid_units():
     X = np.random.default_rng(0).normal(size=(4000, 5)) * [1, 1, 3, 1, 1]
     X[::7, 0] = np.nan
     X[3, 1] = 1e200

@@ -18,7 +18,7 @@ from eigenveil.persistence.checks import KEPT, SHAPES
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace.diagnostics import PerComponent
 from eigenveil.subspace.registry import ALGORITHMS
-from eigenveil.subspace.variances import Variances
+from eigenveil.subspace.variances import NoisyVariances
 
 NAMES = list("abcd")
 
@@ -114,8 +114,8 @@ def test_seeded_stays_not_private(tmp_path):
 
 def test_bought_variances_come_back(tmp_path):
     model = DPPCA(2, algorithm="dp-gauss-1").fit(rows())
-    known = {field.name: 0.5 for field in dataclasses.fields(Variances)} | {"rows": False}
-    variances = Variances(**{**known, "explained": np.array([25.0, 9.0]), "total": 36.0})
+    known = {field.name: 0.5 for field in dataclasses.fields(NoisyVariances)} | {"rows": False}
+    variances = NoisyVariances(**{**known, "explained": np.array([25.0, 9.0]), "total": 36.0})
     model.release_ = dataclasses.replace(model.release_, variances=variances)
     model.explained_variance_ratio_, model.noise_variance_ = variances.ratios, 1.0
     assert_same(model, round_trip(model, tmp_path))

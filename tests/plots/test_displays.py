@@ -19,7 +19,7 @@ from eigenveil.plots import (
 )
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace.uncertainty import variance_errors
-from eigenveil.subspace.variances import Variances
+from eigenveil.subspace.variances import NoisyVariances
 
 mpl.use("Agg")
 from matplotlib.figure import Figure
@@ -48,7 +48,7 @@ def with_variances(pca, **changes):
         "total_noise": 1.0,
         "share_above": 0.0,
     }
-    variances = Variances(**{**bought, **changes})
+    variances = NoisyVariances(**{**bought, **changes})
     return SimpleNamespace(
         release_=SimpleNamespace(variances=variances),
         explained_variance_=variances.explained,

@@ -139,7 +139,7 @@ def test_warnings():
     assert "NOT PRIVATE: seeded" in text
     assert "units are few for this epsilon and delta" in text
     assert "Declared public, and not protected: column scales" in text
-    assert "delta = 0.01 is more than 1 in about" in text
+    assert "delta = 0.01 exceeds 1 in about" in text
 
 
 def test_few_units_are_told_where_the_fit_warns():
@@ -164,7 +164,7 @@ def test_bad_units_are_told():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pca = DPPCA(2, random_state=0).fit(X)
-    assert re.search(r"by a noisy count, 1[3-7]\d\d units beside 3\d\d\d good ones", render_report(pca))
+    assert re.search(r"by a noisy count, 1[3-7]\d\d units are invalid and 3\d\d\d are valid", render_report(pca))
 
 
 def test_a_sound_private_fit_has_no_warning(page):

@@ -1,4 +1,4 @@
-"""One registry: names, options and lists come from it, and every algorithm runs on units that are open."""
+"""The registry defines names, options and lists of algorithms, and every algorithm runs on open units."""
 
 import dataclasses
 import inspect
@@ -40,7 +40,7 @@ def test_lists_come_from_the_registry():
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_function_has_the_options_of_its_algorithm(name):
-    """Same names, same defaults: the function is a face and nothing more."""
+    """Names and defaults of the function are those of its options."""
     own = inspect.signature(FACES[name]).parameters
     for field in dataclasses.fields(ALGORITHMS[name].options):
         assert own[field.name].default == field.default, field.name
@@ -49,7 +49,7 @@ def test_a_function_has_the_options_of_its_algorithm(name):
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_running_on_open_units_is_all_that_a_function_does(name):
+def test_a_function_gives_the_same_as_a_run_on_open_units(name):
     algorithm = ALGORITHMS[name]
     options = algorithm.options()
     with warnings.catch_warnings():
@@ -63,7 +63,7 @@ def test_running_on_open_units_is_all_that_a_function_does(name):
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_wrong_arguments_are_named(name):
+def test_errors_name_wrong_arguments(name):
     stated = rf"{FACES[name].__name__}\(\) got an unexpected keyword argument 'quantiles'; it takes .*random_state"
     with pytest.raises(TypeError, match=stated):
         FACES[name](X, 2, **COST, quantiles=0.5)
@@ -74,7 +74,7 @@ def test_wrong_arguments_are_named(name):
     assert set(RunArguments.__annotations__) == {"relation", "ledger", "random_state", "engine"}
 
 
-def test_the_meta_algorithm_names_itself():
+def test_errors_of_the_meta_algorithm_have_its_name():
     with pytest.raises(TypeError, match=r"black_box_pca\(\) got an unexpected keyword argument 'bogus'"):
         ev.black_box_pca(X, 2, lambda units: np.eye(units.d)[0], bogus=1)
     assert "random_state" in inspect.signature(ev.black_box_pca).parameters

@@ -11,7 +11,7 @@ from support.baselines import BUDGET, units_of
 ROWS = np.random.default_rng(0).normal(size=(400, 3))
 
 
-def test_all_public_costs_nothing_and_is_written_down():
+def test_public_bounds_cost_nothing_and_are_in_the_ledger():
     units = units_of(ROWS)
     bounds = buy_bounds(units, Declared(beta=3.0, n=400))
     assert (bounds.radius, bounds.n_hat, bounds.mu, bounds.n_noise) == (9.0, 400.0, BUDGET.mu, 0.0)
@@ -20,7 +20,7 @@ def test_all_public_costs_nothing_and_is_written_down():
     assert "beta = 3" in str(units.veil.ledger)
 
 
-def test_what_is_bought_and_what_is_left_make_the_whole():
+def test_bought_bounds_and_remaining_mu_add_up_to_the_budget():
     units = units_of(ROWS)
     bounds = buy_bounds(units, Declared())
     count, radius = units.veil.ledger.entries
@@ -38,21 +38,21 @@ def test_under_replace_the_count_is_free():
     assert units.veil.ledger.mu**2 + bounds.mu**2 == pytest.approx(BUDGET.mu**2)
 
 
-def test_no_count_where_nobody_asks():
+def test_no_count_is_bought_where_none_is_needed():
     bounds = buy_bounds(units_of(ROWS), Declared(beta=1.0), count=False)
     assert bounds.n_hat is None
     assert bounds.mu == BUDGET.mu
     assert buy_bounds(units_of(ROWS), Declared(), count=False).n_hat == 400  # the search needs one
 
 
-def test_radius_holds_the_quantile():
+def test_radius_includes_the_quantile():
     rows = np.random.default_rng(1).normal(size=(20_000, 3))
     for by_rows, ratio in ((False, 2**0.25), (True, 2**0.5)):
         for quantile in (0.5, 0.9):
             true = np.quantile(np.sum(rows**2, axis=1), quantile)
             found = buy_bounds(units_of(rows), Declared(quantile=quantile), by_rows=by_rows).radius
             assert true * 0.99 <= found <= true * ratio * 1.01
-    # by rows is for rows only: a person's mean row says nothing of the size of their matrix
+    # by_rows applies to rows only: a person's mean row does not determine the norm of their matrix
     people = samples.factors([np.array([[3.0, 0.0], [-3.0, 0.0]])] * 500)
     assert buy_bounds(units_of(people), Declared(), by_rows=True).radius >= 9.0
     for few in (np.zeros((0, 2)), np.full((5, 2), np.nan), np.zeros((5, 2))):
@@ -67,6 +67,6 @@ def test_radius_holds_the_quantile():
     + [{"n": n} for n in (0, -1, 2.0, True)]
     + [{"quantile": q} for q in (0.0, 1.0, math.nan, "half")],
 )
-def test_refuses(bad):
+def test_invalid_declarations_are_refused(bad):
     with pytest.raises(InvalidInputError, match=next(iter(bad))):
         Declared(**bad)

@@ -7,7 +7,7 @@ from eigenveil.subspace.certified_eigh import backward_error, certified_eigh, or
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 60, 200])
-def test_promises_hold_with_room(d):
+def test_bounds_hold_with_a_margin(d):
     rng = np.random.default_rng(d)
     for spectrum in (rng.exponential(size=d), 10.0 ** -rng.uniform(0, 15, d), np.ones(d), np.zeros(d)):
         Q = np.linalg.qr(rng.normal(size=(d, d)))[0]
@@ -20,8 +20,8 @@ def test_promises_hold_with_room(d):
         assert np.linalg.norm(V.T @ V - np.eye(d)) <= orthogonality_error(d) / 4
 
 
-def test_promises_hold_in_exact_arithmetic():
-    """||V^T V - I|| and ||X - V Lambda V^T|| with fractions, for a matrix with eigenvalues that nearly meet."""
+def test_bounds_hold_in_exact_arithmetic():
+    """||V^T V - I|| and ||X - V Lambda V^T|| with fractions, for a matrix with nearly equal eigenvalues."""
     rng = np.random.default_rng(0)
     B = rng.normal(size=(5, 5))
     X = B @ B.T + 1e8 * np.eye(5)
@@ -40,7 +40,7 @@ def test_promises_hold_in_exact_arithmetic():
 
 
 @pytest.mark.parametrize("spoil", [lambda w, v: (w * (1 + 1e-9), v), lambda w, v: (w, v * (1 + 1e-9))])
-def test_a_wrong_answer_is_noticed(monkeypatch, spoil):
+def test_a_wrong_result_is_detected(monkeypatch, spoil):
     X = np.diag(np.arange(1.0, 9.0))
     original = np.linalg.eigh
     monkeypatch.setattr(np.linalg, "eigh", lambda a: spoil(*original(a)))

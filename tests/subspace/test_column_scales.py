@@ -1,4 +1,4 @@
-"""Scales of columns of every shape, bought under the real noise, and by whom they are said to be unknown."""
+"""Scales of columns of many distributions, bought with real noise, and which of them are marked as unknown."""
 
 import warnings
 
@@ -26,7 +26,7 @@ SHAPES = {
     "few counts": lambda n: RNG.poisson(0.3, n),
     "exponential": lambda n: 1e3 * RNG.exponential(size=n),
 }
-"""Shapes whose scale is good to a few percent; bounds of 30 % are met by far."""
+"""Distributions whose scale is accurate to a few percent, far within the bounds of 30 %."""
 
 
 def table(shapes, n=N):
@@ -46,7 +46,7 @@ def codes(found):
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
-def test_scales_are_standard_deviations_whatever_the_shape(relation):
+def test_scales_are_standard_deviations_for_any_distribution(relation):
     X = table(SHAPES, N if relation == "add-remove" else 3 * N)
     found = bought(X, relation=relation)
     np.testing.assert_allclose(found.scale / X.std(axis=0), 1, atol=0.3)
@@ -55,15 +55,15 @@ def test_scales_are_standard_deviations_whatever_the_shape(relation):
     assert np.all((found.scale_errors > 0) & (found.scale_errors < 0.2))
 
 
-def test_forty_columns_at_the_size_that_is_promised():
+def test_forty_columns_at_the_documented_number_of_units():
     X = np.column_stack([table(SHAPES) for _ in range(4)])
     ratio = bought(X).scale / X.std(axis=0)
     assert np.all((ratio > 0.5) & (ratio < 2)), "never off by more than a factor of 2"
     assert np.median(np.abs(ratio - 1)) < 0.15
 
 
-def test_what_is_nearly_constant_is_never_scaled_up():
-    """Rare flags and constants: right if they were seen, else too large and named."""
+def test_nearly_constant_columns_are_never_scaled_up():
+    """Scales of rare flags and constants are accurate if they were counted, else too large and reported."""
     rare = {f"flag {p}": lambda n, p=p: RNG.random(n) < p for p in (0.01, 0.03, 0.06, 0.94, 0.97, 0.99)}
     point = {
         "0": np.zeros,
@@ -81,7 +81,7 @@ def test_what_is_nearly_constant_is_never_scaled_up():
     assert np.all(found.scale_errors[6:8] == 0)
 
 
-def test_heavy_tails_are_named_and_make_no_scale_of_half():
+def test_heavy_tails_are_reported_and_do_not_halve_the_scale():
     n = 50_000
     X = np.column_stack([RNG.normal(size=(n, 9)), RNG.lognormal(sigma=1.2, size=n)])
     found = bought(X, names=[*(f"x{j}" for j in range(9)), "income"])
@@ -90,7 +90,7 @@ def test_heavy_tails_are_named_and_make_no_scale_of_half():
     assert scaled <= {"column 'income'"}
 
 
-def test_few_units_and_none_are_unknown_and_safe():
+def test_few_or_no_units_give_unknown_and_safe_scales():
     for X in (np.zeros((0, 3)), RNG.normal(size=(50, 3)), np.full((200, 3), np.nan)):
         found = bought(X)
         assert np.all(found.scale >= 1)
@@ -107,8 +107,8 @@ def test_people_count_once_and_rows_within_them_by_their_squares():
 
 
 @pytest.mark.parametrize("n", [None, 20_000])
-def test_rows_with_gaps_are_left_out_as_they_are_of_sigma(n):
-    """A row that is bad in one column adds nothing to the scale of another."""
+def test_rows_with_missing_values_are_excluded_as_from_sigma(n):
+    """A row that is invalid in one column adds nothing to the scale of another."""
     X = RNG.normal(size=(20_000, 5)) * [1.0, 2.0, 3.0, 4.0, 5.0]
     gap = RNG.random(20_000) < 0.4
     X[gap, 0] = np.nan
@@ -147,7 +147,7 @@ def test_only_columns_that_are_bought_are_charged_for():
 
 
 def test_a_flag_among_normal_columns_is_no_component():
-    """A newcomer's first case: the scale of a flag came out as 1e-15, and the flag as the first component."""
+    """Regression: the scale of a flag was 1e-15, and the flag became the first component."""
     X = RNG.normal(size=(N, 35)) @ (np.eye(35) + 1.0 / 35)
     Y = np.column_stack([X, RNG.random(N) < 0.2])
     for _ in range(3):
@@ -157,13 +157,13 @@ def test_a_flag_among_normal_columns_is_no_component():
 
 
 def test_an_income_is_no_component():
-    """The second: a log-normal column got .58 of its standard deviation, and became the first component."""
+    """Regression: a log-normal column got .58 of its standard deviation, and became the first component."""
     n = 50_000
     X = RNG.normal(size=(n, 9))
     X[:, 1] += 0.5 * X[:, 0]
     Y = np.column_stack([X, RNG.lognormal(sigma=1.2, size=n)])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of its tail, and of clipped variances
+        warnings.simplefilter("ignore", UserWarning)  # about its tail, and about clipped variances
         pca = DPPCA(2, scale="private").fit(Y)
     assert pca.scale_[-1] / Y[:, -1].std() > 0.6
     assert np.all(np.abs(pca.components_[0, :2]) > 0.5)

@@ -10,7 +10,7 @@ from eigenveil.operators import samples
 from eigenveil.oracles.dp_ojas import DPOjas
 from eigenveil.oracles.literal_dp_pca import LiteralDPPCA
 from eigenveil.oracles.oja import Oja
-from eigenveil.oracles.steps import Answer
+from eigenveil.oracles.steps import OracleAnswer
 from eigenveil.oracles.tracked_dp_pca import TrackedDPPCA
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.subspace.black_box_pca import black_box_pca
@@ -36,7 +36,7 @@ def test_an_exact_oracle_gives_eigh(k):
     vectors = np.linalg.eigh(Sigma)[1][:, ::-1][:, :k].T
     np.testing.assert_allclose(np.abs(np.sum(release.components * vectors, axis=1)), 1, atol=1e-10)
     largest = np.abs(release.components).max(axis=1)
-    np.testing.assert_array_equal(release.components.max(axis=1), largest)  # signs by the house's rule
+    np.testing.assert_array_equal(release.components.max(axis=1), largest)  # signs as in every release
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -76,7 +76,7 @@ def every_oracle():
 
 @pytest.mark.parametrize("oracle", every_oracle(), ids=lambda oracle: type(oracle).__name__)
 @pytest.mark.parametrize("form", ["rows", "sparse rows", "people", "factors", "matrices"])
-def test_components_are_orthonormal_and_each_lies_in_what_was_left(oracle, form):
+def test_components_are_orthonormal_and_each_lies_in_the_remaining_space(oracle, form):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 5)) * [4, 3, 2, 1, 1e-3]
     data = {
@@ -103,7 +103,7 @@ def test_components_are_orthonormal_and_each_lies_in_what_was_left(oracle, form)
         assert np.abs(removed.T @ u).max() < 1e-10
 
 
-def test_any_vector_is_put_into_the_image_and_normalised():
+def test_any_vector_is_projected_to_the_image_and_normalised():
     first = np.array([3.0, 4.0, 0.0, 0.0])
     answers = iter([first, first * 1e-200 + [0, 0, 1e-200, 0], first, 1e200 * np.array([[1.0], [1], [1], [1]])])
     release = black_box_pca(np.zeros((4, 4)), 4, lambda _: next(answers))
@@ -114,12 +114,12 @@ def test_any_vector_is_put_into_the_image_and_normalised():
 
 
 @pytest.mark.parametrize("answer", [np.ones(3), np.full(4, np.nan), np.array([np.inf, 0, 0, 0]), 1.0])
-def test_a_broken_oracle_is_told_so(answer):
+def test_a_wrong_result_of_an_oracle_is_refused(answer):
     with pytest.raises(InvalidInputError, match="4 finite numbers"):
         black_box_pca(np.zeros((5, 4)), 1, lambda _: answer)
 
 
-def test_without_epsilon_it_says_not_private():
+def test_without_epsilon_it_is_marked_not_private():
     release = black_box_pca(np.eye(3), 1, exact)
     assert not release.private
     for text in (repr(release), repr(release.ledger), release.ledger.to_json()):
@@ -128,19 +128,19 @@ def test_without_epsilon_it_says_not_private():
         black_box_pca(np.eye(3), 1, exact, epsilon=1.0)
 
 
-def test_with_epsilon_parts_are_disjoint_and_the_author_vouches():
+def test_with_epsilon_parts_are_disjoint_and_the_author_guarantees_the_rest():
     counts = []
 
     def counting(units):
         counts.append(noisy_count(units.block(np.eye(3)), mu=units.budget.mu, veil=units.veil).value)
-        return Answer(np.ones(3), {"n_hat": counts[-1]})
+        return OracleAnswer(np.ones(3), {"n_hat": counts[-1]})
 
     release = black_box_pca(np.ones((4000, 3)), 3, counting, epsilon=1.0, delta=1e-6)
     assert release.private
     assert abs(sum(counts) - 4000) < 60
     assert release.diagnostics["n_hat"] == tuple(counts)
-    assert release.ledger.epsilon(1e-6) == pytest.approx(1.0, rel=1e-6)  # three calls for the price of one
-    assert "vouches" in release.ledger.to_json()
+    assert release.ledger.epsilon(1e-6) == pytest.approx(1.0, rel=1e-6)  # three calls cost as much as one
+    assert "guarantees" in release.ledger.to_json()
 
 
 def test_shared_ledger_and_one_oracle_per_component():
@@ -154,7 +154,7 @@ def test_shared_ledger_and_one_oracle_per_component():
         black_box_pca(np.ones((10, 3)), 3, oracles)
 
 
-def test_parts_under_one_charge_are_refused_where_they_would_not_survive():
+def test_parts_by_position_under_one_charge_are_refused_for_add_remove():
     units = open_quiet(np.ones((10, 3)), relation="add-remove")
     placed = open_quiet(np.ones((10, 3)))
     assert len(placed.batches(5)) == len(units.batches(5)) == 5

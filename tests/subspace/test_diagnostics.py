@@ -1,4 +1,4 @@
-"""Typed diagnostics: read by attribute and by name, and restored from files only as what they are."""
+"""Typed diagnostics: read by attribute and by name, and restored from files only with the right fields."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_names_and_attributes_are_the_same():
         TRACKED.n_hat = 3.0
 
 
-def test_what_a_file_held_comes_back_as_it_was():
+def test_values_from_a_file_are_restored_unchanged():
     plain = {**TRACKED, "rounds": tuple(map(dict, TRACKED.rounds)), "followed": dict(TRACKED.followed)}
     again = restored("TrackedDiagnostics", plain)
     assert again == TRACKED
@@ -51,7 +51,7 @@ def test_what_a_file_held_comes_back_as_it_was():
         ("TrackedDiagnostics", {"n_hat": 1.0}),
     ],
 )
-def test_made_up_kinds_are_refused(kind, values):
+def test_unknown_kinds_are_refused(kind, values):
     with pytest.raises((KeyError, TypeError)):
         restored(kind, values)
 

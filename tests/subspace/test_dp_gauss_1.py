@@ -19,7 +19,7 @@ ROWS = RNG.normal(size=(3000, 5)) * [4, 2, 1, 0.5, 0.25]
 
 
 @pytest.mark.parametrize("noise", ["exact", "printed"])
-def test_without_noise_it_is_the_pseudo_code(noise):
+def test_without_noise_it_equals_the_pseudo_code(noise):
     for relation in ("add-remove", "replace"):
         for given, matrices in forms(np.random.default_rng(1)).values():
             beta = math.sqrt(np.median(np.linalg.norm(matrices, axis=(1, 2))))
@@ -33,7 +33,7 @@ def test_without_noise_it_is_the_pseudo_code(noise):
 
 
 @pytest.mark.parametrize(("delta", "sigma"), [(1e-6, 4.2247), (1e-2, 1.8779)])
-def test_noise_is_the_one_of_the_exact_curve(delta, sigma):
+def test_noise_is_calibrated_by_the_exact_curve(delta, sigma):
     for relation, factor in (("add-remove", 1), ("replace", 2)):
         release = dp_gauss_1(ROWS, 2, epsilon=1, delta=delta, beta=3.0, eigenvalues=False, relation=relation)
         (entry,) = [e for e in release.ledger.entries if e.kind != "declared"]
@@ -111,7 +111,7 @@ def test_no_neighbour_exceeds_the_stated_sensitivity(relation):
 
 
 def neighbours(form, B, relation):
-    """The same units without the last, or with another in its place."""
+    """Return the same units without the last one, or with another unit in its place."""
     other = B[:-1] if relation == "add-remove" else np.concatenate([B[:-1], -B[-1:]])
     make = {
         "rows": lambda M: samples.rows(np.ascontiguousarray(M[:, 0])),
@@ -122,14 +122,14 @@ def neighbours(form, B, relation):
     return make(B), make(other)
 
 
-def test_few_or_bad_units_and_all_directions_still_release():
+def test_few_or_invalid_units_and_k_equal_to_d_still_release():
     for rows in (np.zeros((0, 3)), np.full((4, 3), np.nan), np.ones((1, 3)), np.full((2, 3), 1e300)):
         orthonormal(dp_gauss_1(rows, 2, epsilon=1.0, delta=1e-6).components, 2, 3)
     for d in (1, 4):
         orthonormal(dp_gauss_1(RNG.normal(size=(50, d)), d, epsilon=1.0, delta=1e-6).components, d, d)
 
 
-def test_a_seed_is_not_private_wherever_one_looks():
+def test_a_seeded_run_is_marked_not_private_everywhere():
     options = {"epsilon": 1.0, "delta": 1e-6, "random_state": 7}
     release, again = dp_gauss_1(ROWS, 2, **options), dp_gauss_1(ROWS, 2, **options)
     np.testing.assert_array_equal(release.components, again.components)

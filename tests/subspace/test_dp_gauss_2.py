@@ -16,8 +16,8 @@ from eigenveil.subspace.dp_gauss_2 import (
     DP_GAUSS_2,
     Gauss2Options,
     Reach,
+    _buy_projector,
     _grid,
-    _noisy_projector,
     _psd_error,
     _reach,
     dp_gauss_2,
@@ -45,7 +45,7 @@ def gap(X, k):
 
 
 def random_unit(rng, d, *, psd, radius=1.0):
-    """A matrix of Frobenius norm `radius`, of any rank, and now and then along two axes only."""
+    """A matrix of Frobenius norm `radius`, of any rank, and sometimes along two axes only."""
     F = rng.normal(size=(d, rng.integers(1, d + 1)))
     if rng.random() < 0.5:
         F[2:] = 0
@@ -55,8 +55,8 @@ def random_unit(rng, d, *, psd, radius=1.0):
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("psd", [True, False])
-def test_gap_and_projector_move_no_further_than_claimed(relation, psd):
-    """Random neighbours, many with a gap just above what is needed; the bounds are met within a factor."""
+def test_gap_and_projector_stay_within_the_stated_sensitivity(relation, psd):
+    """Random neighbours, many with a gap just above the minimum; the bounds are tight up to a factor."""
     rng = np.random.default_rng(3)
     reach = {
         (True, "add-remove"): Reach(gap=1, m=1, c=1),
@@ -81,10 +81,10 @@ def test_gap_and_projector_move_no_further_than_claimed(relation, psd):
     assert max(gaps) > 0.6
     assert len(moves) > 2000
     assert max(moves) <= 1 + 1e-9
-    assert max(moves) > 0.15  # the bound is not far off what is met
+    assert max(moves) > 0.15  # the bound is tight up to a small factor
 
 
-def test_half_the_gap_sensitivity_would_be_caught():
+def test_half_of_the_gap_sensitivity_is_too_small():
     """The check above can fail: a unit along the k-th axis moves the gap by all of R."""
     X, A = np.diag([5.0, 3.0, 1.0]), np.diag([0.0, 1.0, 0.0])
     assert gap(X + A, 2) - gap(X, 2) == pytest.approx(1.0)
@@ -94,8 +94,8 @@ def test_half_the_gap_sensitivity_would_be_caught():
 
 @pytest.mark.parametrize("rho", [0.0, 0.125])
 @pytest.mark.parametrize(("m", "c"), [(1.0, 1.0), (2.0, 1.0), (2.0, 2.0), (0.5, 3.0)])
-def test_sensitivity_is_taken_at_the_gap_less_what_a_unit_can_close(m, c, rho):
-    """mutant: sensitivity at y instead of y - c, which small gaps alone tell apart."""
+def test_sensitivity_is_computed_at_the_gap_minus_the_change_by_one_unit(m, c, rho):
+    """mutant: sensitivity at y instead of y - c, which differ only for small gaps."""
     reach = Reach(gap=1.0, m=m, c=c)
     closes = c + 2 * rho
     for y in (-1.0, 0.0, closes / 2, math.nextafter(closes, 0), closes):
@@ -106,10 +106,10 @@ def test_sensitivity_is_taken_at_the_gap_less_what_a_unit_can_close(m, c, rho):
 
 
 @pytest.mark.parametrize(("relation", "factor"), FACTORS)
-def test_noise_follows_a_gap_just_above_what_is_needed(relation, factor):
+def test_noise_for_a_gap_just_above_the_minimum(relation, factor):
     """mutant: sensitivity at y instead of y - c. End to end, without noise in the test, for y from c/2 to 4 c."""
     n, R = 6000, 4.0
-    small = R / 64  # what a row adds to the sum
+    small = R / 64  # contribution of a row to the sum
     lowered = factor * R / TEST[0] * math.log(1 / (2 * TEST[1]))
     found = []
     for y in (0.5 * R, 0.9 * R, 1.2 * R, 1.5 * R, 4 * R):
@@ -118,7 +118,7 @@ def test_noise_follows_a_gap_just_above_what_is_needed(relation, factor):
         rows[:first, 0] = rows[first:, 1] = math.sqrt(small)
         units = units_of(rows, relation=relation)
         bounds = Bounds(radius=R, n_hat=float(n), n_noise=1.0, mu=BUDGET.mu)
-        noisy = _noisy_projector(units, 1, bounds, psd=False)
+        noisy = _buy_projector(units, 1, bounds, psd=False)
         test, *rest = [entry for entry in units.veil.ledger.entries if entry.kind != "declared"]
         reach = _reach(units, R, psd=False)
         left = (2 * first - n) * small - test.scale * math.log(1 / (2 * TEST[1])) - reach.c
@@ -133,8 +133,8 @@ def test_noise_follows_a_gap_just_above_what_is_needed(relation, factor):
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_no_neighbour_exceeds_what_is_charged(relation):
-    """End to end, where the test passes: distances of what is noised, in exact arithmetic."""
+def test_no_neighbour_exceeds_the_charged_sensitivity(relation):
+    """End to end, where the gap test passes: distances of the values before noise, in exact arithmetic."""
     rng = np.random.default_rng(7)
     far = np.array([[300.0, 200.0, 300.0], [-250.0, 10.0, 260.0]])
     kinds = ("rows", "float32 rows", "people", "spiked", "matrices")
@@ -162,12 +162,12 @@ def run(form, X, veil):
         "matrices": lambda: samples.matrices(outer),
     }[form]()
     units = under(given, veil)
-    return _noisy_projector(units, 1, buy_bounds(units, Declared()), psd=False)
+    return _buy_projector(units, 1, buy_bounds(units, Declared()), psd=False)
 
 
 @pytest.mark.parametrize("form", ["rows", "people", "spiked"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_clipped_unit_is_psd_up_to_what_is_allowed(form, dtype):
+def test_a_clipped_unit_is_psd_up_to_the_stated_error(form, dtype):
     rng = np.random.default_rng(11)
     d, R = 30, 2.0
     for size in (1e-3, 1.0, 1e6):
@@ -186,8 +186,8 @@ def test_a_clipped_unit_is_psd_up_to_what_is_allowed(form, dtype):
 # -- the algorithm --------------------------------------------------------------------------------
 
 
-def test_without_noise_it_is_the_pseudo_code():
-    """And noise as in ALGORITHMS.md, section 2.5."""
+def test_without_noise_it_equals_the_pseudo_code():
+    """And the noise is that of ALGORITHMS.md, section 2.5."""
     units_given = forms(np.random.default_rng(1), n=4000)
     for (relation, factor), form in itertools.product(FACTORS, ("rows", "people", "spiked")):
         given, matrices = units_given[form]
@@ -222,7 +222,7 @@ def test_non_private_limit():
     assert np.linalg.norm(P.T @ P - projector(ROWS.T @ ROWS, 2)) < 0.01
 
 
-def test_bottom_tells_and_releases_nothing_of_the_data():
+def test_bottom_is_reported_and_releases_nothing_about_the_data():
     rows = RNG.normal(size=(40, 3))
     with pytest.warns(UserWarning, match="eigengap is too small"):
         release = dp_gauss_2(rows, 1, epsilon=1.0, delta=1e-4, beta=1.0)
@@ -235,7 +235,7 @@ def test_bottom_tells_and_releases_nothing_of_the_data():
     assert not np.allclose(release.components, again.components)
 
 
-def test_few_or_bad_units_end_at_bottom():
+def test_few_or_invalid_units_result_in_bottom():
     for rows in (np.zeros((0, 3)), np.full((4, 3), np.nan), np.ones((1, 3)), np.zeros((9, 3))):
         with pytest.warns(UserWarning, match="eigengap"):
             release = dp_gauss_2(rows, 2, epsilon=1.0, delta=1e-4)
@@ -250,8 +250,8 @@ def test_all_directions_cost_nothing(d):
     assert [e.kind for e in release.ledger.entries] == ["declared"]
 
 
-def test_more_units_than_declared_end_at_bottom():
-    """Floats are proven up to a public size of the sum only; beyond it the test does not pass."""
+def test_more_units_than_declared_result_in_bottom():
+    """Rounding errors are bounded only up to a public norm of the sum; beyond it the gap test fails."""
     with pytest.warns(UserWarning, match="eigengap"):
         assert dp_gauss_2(ROWS, 2, epsilon=1.0, delta=1e-4, beta=5.0, n=10).diagnostics["bottom"]
     assert not dp_gauss_2(ROWS, 2, epsilon=1.0, delta=1e-4, beta=5.0, n=3000).diagnostics["bottom"]
@@ -272,7 +272,7 @@ def test_matrices_that_need_not_be_psd_pay_for_it():
     assert _reach(units_of(projected), 1.0, psd=True) == plain
 
 
-def test_a_promise_is_written_down():
+def test_a_declaration_is_in_the_ledger():
     A = samples.matrices(ROWS[:, :, None] * ROWS[:, None, :])
     options = {"epsilon": 1.0, "delta": 1e-4, "beta": 5.0}
     assert "positive semidefinite" in str(dp_gauss_2(A, 2, psd=True, **options).ledger)
@@ -282,7 +282,7 @@ def test_a_promise_is_written_down():
 # -- as printed -----------------------------------------------------------------------------------
 
 
-def test_printed_says_not_private_wherever_one_looks():
+def test_printed_form_is_marked_not_private_everywhere():
     release = dp_gauss_2(ROWS, 2, epsilon=1.0, delta=1e-2, beta=5.0, not_private=True)
     orthonormal(release.components, 2, 4)
     assert not release.private
@@ -294,7 +294,7 @@ def test_printed_says_not_private_wherever_one_looks():
     assert "as printed" in plain["not_private_because"][0]
 
 
-def test_printed_noise_is_the_printed_noise():
+def test_printed_noise_has_the_printed_scale():
     epsilon, delta, R = 1.0, 1e-2, 25.0
     units = units_of(ROWS, budget=Budget.from_epsilon_delta(epsilon, delta, epsilon_aside=0.5))
     release = DP_GAUSS_2.run(replace(units, stated=(epsilon, delta)), 2, Gauss2Options(beta=5.0, not_private=True))

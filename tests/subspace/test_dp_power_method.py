@@ -16,7 +16,7 @@ from support.veils import WatchedVeil, worst_ratio
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(3000, 5)) * [4, 2, 1, 0.5, 0.25]
 RELATIONS = ["add-remove", "replace"]
-START = np.array([[1, 1, 1, 1, 1], [1, -1, 1, -1, 1]]).T  # a random one would be unlucky once in a while
+START = np.array([[1, 1, 1, 1, 1], [1, -1, 1, -1, 1]]).T  # a random start fails by chance sometimes
 
 
 def transcript(matrices, X, rounds, R, alpha_beta):
@@ -34,7 +34,7 @@ def transcript(matrices, X, rounds, R, alpha_beta):
 
 
 @pytest.mark.parametrize("alpha_beta", [None, 2.0])
-def test_without_noise_it_is_the_pseudo_code(alpha_beta):
+def test_without_noise_it_equals_the_pseudo_code(alpha_beta):
     start = np.linalg.qr(np.random.default_rng(2).normal(size=(4, 2)))[0]
     for relation in RELATIONS:
         for given, matrices in forms(np.random.default_rng(1)).values():
@@ -73,7 +73,7 @@ def test_printed_scale_follows_the_iterate():
 
 
 def test_printed_scale_covers_every_row_within_alpha_and_beta():
-    """||a a^T X||_F <= ||a||_2 ||a||_1 max_j ||row j of X||, and never above ||a||_2^2; both are met."""
+    """||a a^T X||_F <= ||a||_2 ||a||_1 max_j ||row j of X||, and never above ||a||_2^2; both bounds are tight."""
     rng = np.random.default_rng(3)
     printed, plain = [], []
     for _ in range(3000):
@@ -92,8 +92,8 @@ def test_printed_scale_covers_every_row_within_alpha_and_beta():
     assert 0.999 < max(plain) <= 1 + 1e-12
 
 
-def test_largest_entry_alone_would_not_do():
-    """With max |X_ij| in place of the largest row, as an older form has it without sqrt(k), it is not private."""
+def test_largest_entry_instead_of_largest_row_is_not_private():
+    """An older form has max |X_ij| in place of the largest row, without sqrt(k)."""
     X = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 3)))[0]
     j = np.linalg.norm(X, axis=1).argmax()
     a = np.eye(4)[j]
@@ -149,14 +149,14 @@ def test_number_of_rounds():
             power_rounds(5, 2, spectrum=bad)
 
 
-def test_few_or_bad_units_and_all_directions_still_release():
+def test_few_or_invalid_units_and_k_equal_to_d_still_release():
     for rows in (np.zeros((0, 3)), np.full((4, 3), np.nan), np.ones((1, 3)), np.zeros((9, 3))):
         orthonormal(dp_power_method(rows, 2, epsilon=1.0, delta=1e-6).components, 2, 3)
     for d in (1, 4):
         orthonormal(dp_power_method(RNG.normal(size=(50, d)), d, epsilon=1.0, delta=1e-6).components, d, d)
 
 
-def test_a_seed_is_not_private_wherever_one_looks():
+def test_a_seeded_run_is_marked_not_private_everywhere():
     options = {"epsilon": 1.0, "delta": 1e-6, "random_state": 7}
     release, again = dp_power_method(ROWS, 2, **options), dp_power_method(ROWS, 2, **options)
     np.testing.assert_array_equal(release.components, again.components)

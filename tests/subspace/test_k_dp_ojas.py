@@ -17,14 +17,14 @@ def test_it_learns_with_valid_noise(relation):
     assert len(release.diagnostics["noise_over_clip"]) == 2
 
 
-def test_two_components_cost_what_one_costs():
+def test_two_components_cost_as_much_as_one():
     one, two = (k_dp_ojas(X[:2000], k, epsilon=1.0, delta=1e-4, clip=5.0) for k in (1, 2))
     assert one.private
     assert one.ledger.mu == pytest.approx(two.ledger.mu)
     assert two.ledger.epsilon(1e-4) == pytest.approx(1.0, rel=1e-6)
 
 
-def test_printed_form_says_not_private_and_why():
+def test_printed_form_is_marked_not_private_with_the_reason():
     options = {"epsilon": 1.0, "delta": 1e-2, "clip": 30.0}
     release = k_dp_ojas(X[:600], 2, **options, not_private=True)
     assert not release.private

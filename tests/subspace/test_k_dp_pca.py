@@ -50,8 +50,8 @@ def test_literal_form_refuses_add_remove_before_anything_is_spent():
     assert not ledger.entries
 
 
-def test_literal_form_says_how_often_it_stood_still():
-    """At the paper's batch size sqrt(n) no histogram can pass: the start comes back, and the release says so."""
+def test_literal_form_reports_skipped_steps():
+    """At the paper's batch size sqrt(n) no histogram passes: the start is returned, and the release reports it."""
     X = np.random.default_rng(0).normal(size=(2500, 6))
     options = {"mean_estimator": "privmean", "range_finder": "privrange", "relation": "replace"}
     release = k_dp_pca(X, 2, epsilon=0.9, delta=0.005, **options)
@@ -108,12 +108,12 @@ def test_learning_rates_per_component():
 
 
 @pytest.mark.parametrize("k", [0, 5, 1.5, True])
-def test_bad_k(k):
+def test_invalid_k(k):
     with pytest.raises(InvalidInputError, match="components"):
         k_dp_pca(np.ones((10, 4)), k, epsilon=1.0, delta=1e-4)
 
 
-def test_few_units_and_bad_ones_release_all_the_same():
+def test_few_units_and_invalid_units_still_release():
     for data in (np.zeros((0, 3)), np.ones((1, 3)), np.full((5, 3), np.nan), np.full((5, 3), 1e200)):
         release = k_dp_pca(data, 3, epsilon=1.0, delta=1e-4)
         np.testing.assert_allclose(release.components @ release.components.T, np.eye(3), atol=1e-10)

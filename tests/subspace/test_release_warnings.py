@@ -1,4 +1,4 @@
-"""Warnings are data: made once, the same in Python, on the release, on the model, in files and in the report."""
+"""Warnings are data: the same in Python, on the release, on the model, in files and in the report."""
 
 import html
 import warnings
@@ -13,19 +13,19 @@ from eigenveil.mechanisms import Noisy, NoisyLeftOut
 from eigenveil.report import render_report
 from eigenveil.subspace import release_warnings as rules
 from eigenveil.subspace.release_warnings import Code
-from eigenveil.subspace.variances import Variances
+from eigenveil.subspace.variances import NoisyVariances
 
 
 def variances(**given):
     usual = {"explained": np.array([9.0, 4.0]), "total": 20.0, "noise": 1.0, "total_noise": 1.0}
-    return Variances(**{**usual, "share_above": 0.01, "share_noise": 0.01, "n_hat": 1000.0, **given})
+    return NoisyVariances(**{**usual, "share_above": 0.01, "share_noise": 0.01, "n_hat": 1000.0, **given})
 
 
 def codes(found):
     return [one.code for one in found]
 
 
-def test_rules_stand_at_their_limits():
+def test_rules_at_their_limits():
     assert codes(rules.too_few_units(99.0, 10.0)) == [Code.TOO_FEW_UNITS]
     assert rules.too_few_units(101.0, 10.0) == []
     assert codes(rules.bad_units(900.0, Noisy(81.0, 10.0))) == [Code.BAD_UNITS]
@@ -44,7 +44,7 @@ def lost(rows, people=0.0, noise=10.0, **unknown):
     return NoisyLeftOut(Noisy(people, noise), Noisy(rows, noise), numbers)
 
 
-def test_what_is_left_out_is_told_where_it_is_clearly_above_its_noise():
+def test_exclusions_are_reported_if_they_clearly_exceed_noise():
     assert rules.rows_left_out(1000.0, lost(59.0)) == rules.rows_left_out(1000.0, None) == []
     (rows,) = rules.rows_left_out(1000.0, lost(341.0, people=512.0))
     assert (rows.code, rows.numbers["share"], rows.numbers["people"]) == (Code.ROWS_LEFT_OUT, 0.341, 512.0)
@@ -58,7 +58,7 @@ def test_what_is_left_out_is_told_where_it_is_clearly_above_its_noise():
     assert rules.rows_left_out(1000.0, NoisyLeftOut(None, None, {"site": Noisy(9e9, 1.0)})) == []
 
 
-def test_spread_below_what_is_searched_for():
+def test_spread_below_the_range_of_the_search():
     assert codes(rules.no_spread(variances(seen=2.0**-128))) == [Code.NO_SPREAD]
     assert rules.no_spread(variances(seen=2.0**-128, rest_seen=1e-30)) == []
     assert rules.no_spread(variances(seen=1e-30)) == rules.no_spread(variances()) == []
@@ -67,7 +67,7 @@ def test_spread_below_what_is_searched_for():
 @pytest.mark.parametrize(
     ("factor", "code", "said"), [(1e300, Code.BAD_UNITS, "too large"), (1e-300, Code.NO_SPREAD, "multiply them")]
 )
-def test_values_that_cannot_be_measured_are_named(factor, code, said):
+def test_values_that_cannot_be_measured_are_reported(factor, code, said):
     X = np.random.default_rng(0).normal(size=(20_000, 4)) * factor
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -76,11 +76,11 @@ def test_values_that_cannot_be_measured_are_named(factor, code, said):
     assert said in found.text
 
 
-def test_numbers_are_those_of_the_text():
+def test_numbers_equal_those_in_the_text():
     (few,) = rules.too_few_units(36.2, 14.8)
     assert few.numbers == {"n_hat": 36.2, "enough": pytest.approx(148)}
     assert few.text.startswith("about 36 units are few")
-    assert "Some 148 units" in few.text
+    assert "About 148 units" in few.text
 
 
 def spoilt():
@@ -89,7 +89,7 @@ def spoilt():
     return X
 
 
-def test_python_the_release_files_and_the_report_say_the_same(tmp_path):
+def test_python_the_release_files_and_the_report_show_the_same_warnings(tmp_path):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         pca = DPPCA(1, epsilon=1.0, delta=1e-2, random_state=0).fit(spoilt())
@@ -123,6 +123,6 @@ def test_a_gap_that_cannot_be_proven():
     assert release.diagnostics.bottom
 
 
-def test_before_a_fit_there_are_none():
+def test_before_a_fit_there_are_no_warnings():
     with pytest.raises(AttributeError, match="not fitted yet"):
         _ = DPPCA().warnings_

@@ -13,7 +13,8 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import no_noise
 from eigenveil.privacy import Ledger, Relation
 from eigenveil.subspace.stream_files import RAW_SUFFIX
-from eigenveil.subspace.tracked_stream import PILOT_ROUNDS, TrackedStream, default_batch_size
+from eigenveil.subspace.stream_round import PILOT_ROUNDS, default_batch_size
+from eigenveil.subspace.tracked_stream import TrackedStream
 from support.forks import forking, in_a_fork
 from support.veils import WatchedVeil, worst_ratio
 
@@ -38,7 +39,7 @@ def feed(stream, rows, size, *, ids=None, start=0):
 
 
 def everything(stream):
-    """All that a stream holds, but for rows."""
+    """Return everything that a stream holds, except rows."""
     return json.dumps(stream._public(closing=False), sort_keys=True)
 
 
@@ -59,7 +60,7 @@ def test_blocks_of_people_of_any_size_give_the_same_bits(rows, size):
     assert everything(parts) == everything(whole)
 
 
-def test_finds_the_directions_and_releases_after_every_batch(rows):
+def test_finds_the_components_and_releases_after_every_batch(rows):
     stream = stream_of()
     with pytest.raises(InvalidInputError, match="at least one closed batch"):
         stream.release()
@@ -105,7 +106,7 @@ def test_without_a_seed_it_is_private(rows):
 
 
 class Watched(TrackedStream):
-    """Records what is noised; a second one is answered with the outputs of the first."""
+    """Records the values before noise. A second stream gets the outputs of the first."""
 
     transcript = None
     source = None
@@ -139,7 +140,7 @@ def test_emptying_a_person_moves_no_more_than_stated(rows, quiet, person):
 
 
 def _compare(rows, neighbour, *, quiet, touched, ids=(None, None)):
-    """Everything noised lies within the stated sensitivity, and only in the batch that the unit is in."""
+    """Check that values before noise differ by at most the stated sensitivity, and only in the unit's batch."""
     people = ids[0] is not None
 
     class First(Watched):
@@ -169,7 +170,7 @@ def test_the_check_for_neighbours_can_fail(rows):
         _compare(rows, neighbour, quiet=True, touched=0)
 
 
-def test_rows_of_an_id_that_was_there_are_ignored(rows):
+def test_rows_of_an_id_that_was_seen_are_ignored(rows):
     ids = np.arange(len(rows))
     returning = np.insert(rows, B + 5, 1e6 * np.ones(D), axis=0)
     again = np.insert(ids, B + 5, 7)
@@ -182,7 +183,7 @@ def test_rows_of_an_id_that_was_there_are_ignored(rows):
     assert everything(one) == everything(other)
 
 
-def test_ids_are_known_again_in_other_types_and_kinds_do_not_mix(rows):
+def test_ids_are_recognised_in_other_types_and_kinds_do_not_mix(rows):
     stream = stream_of(units="people")
     stream.add(rows[:2], units=[1, 2])
     stream.add(rows[:2], units=np.array([1.0, 3.0]))
@@ -197,7 +198,7 @@ def test_ids_are_known_again_in_other_types_and_kinds_do_not_mix(rows):
     assert stream.arrivals == 5
 
 
-def test_declared_that_ids_never_return(rows):
+def test_ids_are_declared_never_to_return(rows):
     stream = stream_of(units="people", ids_never_return=True)
     feed(stream, rows, 100, ids=np.arange(len(rows)))
     assert stream._seen.hashes == set()
@@ -215,7 +216,7 @@ def test_nan_rows_keep_their_slots(rows):
     assert abs(stream.release().components[0, 0]) > 0.98
 
 
-def test_many_bad_rows_are_told_from_a_release(rows):
+def test_many_invalid_rows_are_reported_from_a_release(rows):
     rows = rows.copy()
     rows[::3] = np.nan
     stream = stream_of()
@@ -225,7 +226,7 @@ def test_many_bad_rows_are_told_from_a_release(rows):
 
 
 @pytest.mark.filterwarnings("ignore:by a noisy count")
-def test_empty_batches_are_no_error_and_teach_nothing(rows):
+def test_empty_batches_are_no_error_and_are_ignored(rows):
     stream = stream_of()
     stream.add(np.full((2 * B, D), np.nan))
     assert stream.release().components.shape == (2, D)
@@ -238,7 +239,7 @@ def test_empty_batches_are_no_error_and_teach_nothing(rows):
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-30, 1e30])
-def test_odd_scales(rows, scale):
+def test_extreme_scales(rows, scale):
     stream = stream_of()
     stream.add(rows * scale)
     V = stream.release().components
@@ -315,7 +316,7 @@ def test_sparse_rows_are_kept_too(rows, tmp_path):
     assert everything(second) == everything(whole)
 
 
-def test_files_raw_data_apart_and_for_the_owner_only(rows, tmp_path):
+def test_raw_data_are_in_a_separate_file_for_the_owner_only(rows, tmp_path):
     rows = rows.copy()
     rows[B + 3] = 12345.678910111
     stream = stream_of(units="people", random_state=None)
@@ -351,13 +352,13 @@ def test_a_batch_charged_but_not_released_is_dropped(rows, tmp_path, monkeypatch
     def crash(*_args, **_options):
         raise Crash
 
-    monkeypatch.setattr("eigenveil.subspace.tracked_stream.Question.bought", crash)
+    monkeypatch.setattr("eigenveil.subspace.stream_round.Question.buy_answer", crash)
     with pytest.raises(Crash):
         feed(stream, rows, 50, ids=ids, start=B + 20)
     assert stream.batches == 2
     assert stream.arrivals == 2 * B
     monkeypatch.undo()
-    for suffix in ("", RAW_SUFFIX):  # another machine's copy: nobody can know
+    for suffix in ("", RAW_SUFFIX):  # a copy on another machine cannot be detected
         shutil.copy(tmp_path / f"s{suffix}", tmp_path / f"copy{suffix}")
 
     back = TrackedStream.load(tmp_path / "copy")
@@ -366,18 +367,18 @@ def test_a_batch_charged_but_not_released_is_dropped(rows, tmp_path, monkeypatch
     assert back._open.filled == 0
     assert back.ledger.mu == pytest.approx(back.budget.mu)
     np.testing.assert_array_equal(back.release().components, before)
-    if people:  # whoever was in the batch that was dropped has been charged and is not taken again
+    if people:  # anyone in the dropped batch has been charged and is not used again
         assert len(back._seen.hashes) == 2 * B
     feed(back, rows, 50, ids=ids, start=2 * B)
     assert back.batches == 7
-    # and without a crash of the process the stream itself goes on in the same way
+    # if the process survives, the stream itself continues in the same way
     feed(stream, rows, 50, ids=ids, start=2 * B)
     assert stream.batches == 7
 
 
 @pytest.mark.parametrize("closed", [0, 1])
 def test_a_batch_dropped_on_resume_is_charged_also_if_it_was_the_first(rows, tmp_path, monkeypatch, closed):
-    """mutant: `_drop` without its charge. With a batch closed before, mu is the budget either way."""
+    """mutant: `charge_dropped_batch` charges nothing. With a batch closed before, mu is the budget either way."""
     stream = stream_of(random_state=None)
     stream.add(rows[: closed * B + 20])
     stream.save(tmp_path / "s")
@@ -386,7 +387,7 @@ def test_a_batch_dropped_on_resume_is_charged_also_if_it_was_the_first(rows, tmp
     def crash(*_args, **_options):
         raise Crash
 
-    monkeypatch.setattr("eigenveil.subspace.tracked_stream.noisy_count", crash)
+    monkeypatch.setattr("eigenveil.subspace.stream_round.noisy_count", crash)
     with pytest.raises(Crash):
         stream.add(rows[closed * B + 20 : (closed + 1) * B])
     monkeypatch.undo()
@@ -397,7 +398,7 @@ def test_a_batch_dropped_on_resume_is_charged_also_if_it_was_the_first(rows, tmp
     assert back.ledger.private
 
 
-def test_the_checkpoint_follows_the_stream(rows, tmp_path):
+def test_the_checkpoint_is_updated_with_the_stream(rows, tmp_path):
     """A process that ends without saving again loses the open batch, and nothing is spent twice."""
     ids = np.arange(len(rows))
     stream = feed(stream_of(units="people"), rows[:100], 50, ids=ids)
@@ -442,7 +443,7 @@ def test_a_stream_is_not_copied(rows, copied, filled):
         copied(stream)
 
 
-def test_what_a_stream_is_made_of_is_not_copied(rows, tmp_path):
+def test_parts_of_a_stream_are_not_copied(rows, tmp_path):
     stream = stream_of(units="people", random_state=None)
     stream.add(rows[:10], units=np.arange(10))
     stream.save(tmp_path / "s")
@@ -452,7 +453,7 @@ def test_what_a_stream_is_made_of_is_not_copied(rows, tmp_path):
                 copied(part)
 
 
-def test_a_copied_release_reads_and_its_ledger_is_not_charged(rows):
+def test_a_copied_release_can_be_read_and_its_ledger_cannot_be_charged(rows):
     stream = stream_of(random_state=None)
     stream.add(rows)
     release = pickle.loads(pickle.dumps(stream.release()))  # noqa: S301
@@ -463,7 +464,7 @@ def test_a_copied_release_reads_and_its_ledger_is_not_charged(rows):
 
 @forking
 @pytest.mark.parametrize("kept", [False, True])
-def test_a_fork_takes_nothing_in_unless_adopted(rows, tmp_path, kept):
+def test_a_fork_takes_no_rows_unless_adopted(rows, tmp_path, kept):
     stream = stream_of(random_state=None)
     stream.add(rows[: B - 1])
     if kept:
@@ -492,17 +493,17 @@ def test_one_stream_at_a_time_goes_on_from_a_checkpoint(rows, tmp_path):
     stream = stream_of(random_state=None)
     stream.add(rows[: B + 10])
     stream.save(tmp_path / "s")
-    stream.save(tmp_path / "s")  # again is no harm
+    stream.save(tmp_path / "s")  # saving again has no effect
     first = TrackedStream.load(tmp_path / "s")
     second = TrackedStream.load(tmp_path / "s")
     text = (tmp_path / "s").read_text()
     for lost in (stream, first):
-        with pytest.raises(InvalidInputError, match="another stream has taken up"):
+        with pytest.raises(InvalidInputError, match="another stream has loaded"):
             lost.add(rows)
         assert lost.batches == 1
-        assert lost.arrivals == 2 * B  # it waits with a full batch, of which nothing was released
+        assert lost.arrivals == 2 * B  # its full batch is not closed, and nothing of it was released
         for path in ("s", "elsewhere"):
-            with pytest.raises(InvalidInputError, match="another stream has taken up"):
+            with pytest.raises(InvalidInputError, match="another stream has loaded"):
                 lost.save(tmp_path / path)
     assert (tmp_path / "s").read_text() == text
     second.add(rows[B + 10 :])
@@ -524,12 +525,12 @@ def test_a_slow_rotation_is_followed():
         v[:2] = np.cos(angle), np.sin(angle)
         stream.add(rng.normal(size=(size, d)) + 3 * rng.normal(size=(size, 1)) * v)
         lost.append(1 - (stream.release().components[0] @ v) ** 2)
-    assert max(lost[-40:]) < 0.03  # it has turned by more than 90 degrees in the meantime
+    assert max(lost[-40:]) < 0.03  # the rotation exceeds 90 degrees by then
 
 
 @pytest.mark.parametrize("spare", [1.0, 0.001])
-def test_a_jump_is_noticed_and_all_begins_anew(spare):
-    """The old directions hold little of the new variance: three batches about all directions, then it is found."""
+def test_after_a_jump_the_stream_starts_from_scratch(spare):
+    """The old components hold little of the new variance. Three batches about all directions find the new ones."""
     rng = np.random.default_rng(0)
     d, size = 12, 1000
     scales = np.sqrt([9.0, 4.0] + [spare] * (d - 2))
@@ -544,8 +545,8 @@ def test_a_jump_is_noticed_and_all_begins_anew(spare):
     assert min(before, np.linalg.norm(stream.release().components[:, -2:])) > 0.98 * np.sqrt(2)
 
 
-def test_a_long_stream_with_a_short_memory_does_not_wear_out():
-    """Once the variance of directions that are not asked for any more doubled with every batch, for ever."""
+def test_a_long_stream_with_a_short_memory_stays_accurate():
+    """Regression: the variance of directions without further questions doubled with every batch, permanently."""
     rng = np.random.default_rng(0)
     scales = np.sqrt([9.0, 4.0, 2.0] + [1.0] * 9)
     stream = TrackedStream(2, epsilon=2.0, delta=1e-4, batch_size=600, memory=2.0, random_state=0)
@@ -600,7 +601,7 @@ def test_default_batches_and_a_warning_for_small_ones(rows):
         stream_of(batch_size=5).add(rows[:12])
 
 
-def test_what_was_taken_in_is_the_streams_own(rows):
+def test_a_stream_copies_the_rows_of_a_block(rows):
     mine = rows.copy()
     stream = stream_of()
     stream.add(mine[:100])
@@ -612,7 +613,7 @@ def test_what_was_taken_in_is_the_streams_own(rows):
 
 
 def test_a_stream_saved_elsewhere_leaves_no_second_checkpoint(rows, tmp_path):
-    """Two of them would both go on and release the same batch, each with a ledger that shows it once."""
+    """Two streams would both continue and release the same batch, each with a ledger that shows it once."""
     stream = stream_of()
     stream.add(rows[: B - 1])
     stream.save(tmp_path / "one")

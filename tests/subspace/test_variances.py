@@ -9,7 +9,7 @@ from eigenveil.mechanisms import SeededBytes, Veil, no_noise
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.gaussian import gaussian_mu
-from eigenveil.subspace.variances import SHARES, Variances, buy_variances
+from eigenveil.subspace.variances import SHARES, NoisyVariances, buy_variances
 from eigenveil.units import Units
 from mechanisms.test_sensitivity import neighbours
 from support.blocks import blocks_of
@@ -69,7 +69,7 @@ def skewed():
 
 @pytest.mark.parametrize(
     ("data", "low", "worst", "worst_total", "repeats"),
-    # about 1.4 times what 200 runs measured: 2.3, 10, .01, 9.6 and 28 %, the last one mostly bias
+    # about 1.4 times the values of 200 runs: 2.3, 10, .01, 9.6 and 28 %, the last one mostly bias
     [
         (decay, 0.8, 0.032, 0.011, 20),
         (decay, 0.125, 0.036, 0.012, 10),
@@ -91,12 +91,12 @@ def test_relative_error_at_three_percent_of_epsilon_1(data, low, worst, worst_to
     assert math.sqrt(np.mean(np.sum(errors**2, axis=1))) < worst * np.linalg.norm(explained)
     assert math.sqrt(np.mean([(run.total - total) ** 2 for run in runs])) < worst_total * total
     bias = errors.sum(axis=1).mean() / explained.sum()
-    assert bias < worst  # clipping takes away, it never adds
+    assert bias < worst  # clipping never adds variance
     assert np.mean([run.share_above for run in runs]) < 0.25
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_stated_noise_is_the_noise(relation):
+def test_stated_noise_equals_the_measured_noise(relation):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 6)) * np.sqrt([5, 3, 1, 1, 1, 1])
     explained, total, n = truth_of(samples.rows(X), np.eye(6)[:2])
@@ -120,7 +120,7 @@ def test_stated_noise_is_the_noise(relation):
     assert abs(np.mean([run.total for run in runs]) - total) < 1.2 * stated_total
 
 
-def test_without_noise_it_is_the_mean_but_for_clipping():
+def test_without_noise_it_is_the_mean_up_to_clipping():
     X = np.random.default_rng(0).normal(size=(5000, 4)) * [3, 2, 1, 1]
     operator = samples.rows(X)
     explained, total, n = truth_of(operator, np.eye(4)[:2])
@@ -133,7 +133,7 @@ def test_without_noise_it_is_the_mean_but_for_clipping():
     np.testing.assert_allclose(bought.ratios, bought.explained / bought.total)
 
 
-def test_share_above_tells_when_units_are_out_of_the_window():
+def test_share_above_shows_units_outside_of_the_window():
     X = np.full((1000, 2), 100.0)
     units = units_of(samples.rows(X))
     bought = buy_variances(units, np.eye(2)[:1], guess=np.array([1.0]), n_hat=1000, mu=10.0)
@@ -197,7 +197,7 @@ def test_nothing_in_the_data_raises_or_makes_it_infinite(rows, guess, relation):
 
 
 def check_sound(bought):
-    assert isinstance(bought, Variances)
+    assert isinstance(bought, NoisyVariances)
     assert np.isfinite(bought.explained).all()
     assert (bought.explained >= 0).all()
     assert math.isfinite(bought.total)
@@ -249,7 +249,7 @@ def mechanism(monkeypatch):
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_no_pair_of_neighbours_exceeds_the_stated_sensitivities(mechanism, relation):
-    """The whole on two neighbours, the second answered with the first one's outputs, compared exactly."""
+    """Run on two neighbours, where the second run gets the outputs of the first, and compare exactly."""
 
     @settings(max_examples=60)
     @given(neighbours(relation))
@@ -260,7 +260,7 @@ def test_no_pair_of_neighbours_exceeds_the_stated_sensitivities(mechanism, relat
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_ledger_tells_number_and_scale_of_all_draws(mechanism, relation):
+def test_ledger_has_number_and_scale_of_all_draws(mechanism, relation):
     rows = np.random.default_rng(3).normal(size=(40, 3))
     draws_match_ledger(mechanism, relation, rows)
     noise_matches_ledger(mechanism, relation, rows)

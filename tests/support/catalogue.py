@@ -30,7 +30,7 @@ from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.gaussian import gaussian_mu
 from eigenveil.subspace.bounds import Declared, buy_bounds
 from eigenveil.subspace.dp_gauss_1 import DP_GAUSS_1, Gauss1Options
-from eigenveil.subspace.dp_gauss_2 import _noisy_projector
+from eigenveil.subspace.dp_gauss_2 import _buy_projector
 from eigenveil.subspace.dp_power_method import DP_POWER, PowerOptions
 from eigenveil.subspace.variances import buy_variances
 from eigenveil.units import Units
@@ -161,7 +161,7 @@ def _gauss_2(rows, veil):
     if units.d > 1:
         bounds = buy_bounds(units, Declared())
         test = replace(units.budget, epsilon_aside=0.3, delta_aside=1e-4)
-        _noisy_projector(replace(units, budget=test), 1, bounds, psd=False)
+        _buy_projector(replace(units, budget=test), 1, bounds, psd=False)
 
 
 def _power(rows, veil):

@@ -25,7 +25,7 @@ from eigenveil.kernels import to_single
 from eigenveil.mechanisms import private_mean
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
 from eigenveil.privacy import Purpose, split_mu
-from eigenveil.subspace.column_scales import ColumnScales, look, measure, most_passes
+from eigenveil.subspace.column_scales import ColumnScales, buy_rough_moments, buy_scales, most_passes
 from eigenveil.subspace.counting import COUNT_SHARE, MEAN_SHARE, buy_mean, buy_number
 from eigenveil.subspace.release_warnings import ReleaseWarning, scale_warnings
 from eigenveil.units import Units
@@ -207,7 +207,7 @@ def _mean_and_scales(
     note = "" if all_of_them else f"columns {', '.join(standard.labels(columns))}"
     half = np.full(columns.size, np.inf) if standard.half is None else standard.half[columns]
     # 2
-    rough, mu_left = look(
+    rough, mu_left = buy_rough_moments(
         units, columns, half=half, centred=standard.buy_mean, n_hat=n_hat, mu=mu_scale, note=note
     )
     centre, spread = np.zeros(units.d), np.ones(units.d)
@@ -220,7 +220,7 @@ def _mean_and_scales(
         mean = private_mean(near.vectors(), n_hat=rough.n, mu=mu_mean, veil=units.veil)
         centre = centre + np.asarray(to_single(mean.value)) * spread
     # 4
-    return centre, measure(near, rough, mu=mu_left, mean=mean)
+    return centre, buy_scales(near, rough, mu=mu_left, mean=mean)
 
 
 def _all_columns(bought: ColumnScales, d: int) -> FloatArray:

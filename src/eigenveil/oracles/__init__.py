@@ -1,1 +1,1 @@
-"""One direction at a time: the paper's stochastic ePCA oracles, and ours."""
+"""Oracles for one component: the stochastic ePCA oracles of the paper, and a practical form of one of them."""

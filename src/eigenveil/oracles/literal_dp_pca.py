@@ -1,14 +1,14 @@
-"""ModifiedDP-PCA as printed: Oja's algorithm with gradients from PrivMean, at the range that PrivRange finds.
+"""ModifiedDP-PCA as printed: Oja's algorithm on gradients from PrivMean, with a range from PrivRange.
 
 ModifiedDP-PCA({A_i}, i = 1..m; P, eta, B, tau):
   1  w <- P z/||P z||, z uniform on the sphere; C <- 0
-  2  for t = 1..T = floor(m/B), on the next B units by place, with gradients g_i = P A_i P w:
+  2  for t = 1..T = floor(m/B), on the next B units by position, with gradients g_i = P A_i P w:
   3     L <- PrivRange(the first half of {g_i}, tau/(2T)), or a top eigenvalue given in advance
-  4     g <- PrivMean(the same half, or the other one, L, tau/(2T))
-          or, in place of PrivMean, the mean of them clipped at sqrt(d L/2) around C     # ours
-  5     L or g is bottom: w stays, the step is counted
-  6     w <- P (w + eta_t g), at length 1
-          C <- the best guess of the mean gradient at the new w, from all pairs (w, g) so far
+  4     g <- PrivMean(the same half, or the other half, L, tau/(2T))
+          or, in place of PrivMean, their mean clipped at sqrt(d L/2) around C     # not in the paper
+  5     if L or g is bottom: w stays, and the step is counted
+  6     w <- P (w + eta_t g), normalised to length 1
+          C <- prediction of the mean gradient at the new w from all pairs (w, g) so far
   7  return w
 """
 
@@ -29,14 +29,14 @@ from eigenveil.mechanisms.gradients import check_tau, need_fixed_places
 from eigenveil.mechanisms.priv_mean import priv_mean
 from eigenveil.mechanisms.priv_range import priv_range
 from eigenveil.oracles.steps import (
-    Answer,
+    OracleAnswer,
     Past,
     Rates,
+    buy_count,
     check_batch_size,
     check_range,
     check_word,
-    count_units,
-    guess,
+    predict_gradient,
     rate_at,
     step,
 )
@@ -47,7 +47,7 @@ from eigenveil.units import Units
 
 @dataclass(frozen=True, kw_only=True)
 class LiteralDPPCA:
-    """The paper's adaptive oracle, with its own primitives. They work on places, so it is for *replace* only.
+    """The paper's adaptive oracle with its own primitives. They use positions, so it supports *replace* only.
 
     Parameters
     ----------
@@ -56,37 +56,38 @@ class LiteralDPPCA:
     mean_estimator : {"privmean", "tracked"}
         PrivMean, or the mean clipped around a tracked centre, at the radius that PrivRange implies.
     batch_size : int, optional
-        B; floor(sqrt(m)) if left out, as in the paper's experiments.
+        B, the number of units in a batch. By default floor(sqrt(m)), as in the paper's experiments.
     learning_rates : callable or sequence, optional
-        eta_t for t = 1, 2, .... If left out: 1/(1 + t) for PrivMean, power steps else.
+        eta_t for t = 1, 2, .... By default 1/(1 + t) for PrivMean, and power steps otherwise.
     tau : float
-        The probability with which a clip may fail (the paper's zeta = 0.01).
+        Probability with which a clip may fail (the paper's zeta = 0.01).
     K, a, C1 : float
         Constants of PrivMean and PrivRange.
     halves : {"shared", "disjoint"}
-        Range finder and mean estimator both get the first half of a batch, at half the cost each; or a half each.
+        Whether the range finder and the mean estimator both use the first half of a batch, at half the cost each,
+        or each uses its own half.
 
     Formal guarantees
     -----------------
-    *Replace.* Batches are disjoint, so the whole costs what one batch costs. With (epsilon, delta) the total that
-    `aside` was asked with, PrivRange costs (epsilon/2, delta/2), and PrivMean the same ("shared"; they meet the
-    same units), or (epsilon, delta) on units of its own ("disjoint", or a range given in advance). A clipped mean
-    costs the mu of the rest, and the number of units is public. *Add-remove* is refused, and so are people found
-    by their ids.
+    *Replace.* Batches are disjoint, so the whole run costs as much as one batch. Let (epsilon, delta) be the total
+    that was passed to `aside`. PrivRange costs (epsilon/2, delta/2). PrivMean costs the same if it uses the same
+    units ("shared"), or (epsilon, delta) on its own units ("disjoint", or a range given in advance). A clipped
+    mean costs the mu of the rest, and the number of units is public. *Add-remove* is refused, and so are people
+    who are identified by ids.
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
-    no units, fewer than B          the random start: there is no batch
-    bottom                          the iterate stays; counted in diagnostics
+    no units, fewer than B          the random start, since there is no batch
+    bottom                          the iterate stays; counted in the diagnostics
     nan, inf, norm overflows        as in the mechanisms
     ==============================  ==================================================================
 
     Deviations from the paper
     -------------------------
-    Those of PrivRange and PrivMean, and that bottom is handled. With disjoint halves PrivRange gets (epsilon/2,
-    delta/2), not the full (epsilon, delta) its own units would allow: the ledger bounds Gaussian and other losses
-    apart. The clipped mean in place of PrivMean is ours.
+    Those of PrivRange and PrivMean, and bottom is handled. With disjoint halves PrivRange gets (epsilon/2,
+    delta/2), not the full (epsilon, delta) that its own units would allow, since the ledger bounds Gaussian and
+    other losses separately. The clipped mean in place of PrivMean is not in the paper.
 
     References
     ----------
@@ -110,17 +111,18 @@ class LiteralDPPCA:
         check_range(self.range_finder, words=("privrange",))
         if not self._finds_range and self.mean_estimator == "tracked":
             raise InvalidInputError(
-                "a clipped mean at a radius given in advance needs no place: use TrackedDPPCA."
+                "mean_estimator='tracked' needs range_finder='privrange' here, got a number fixed in advance.",
+                hint="Use TrackedDPPCA, which takes a fixed radius and needs no positions.",
             )
         check_batch_size(self.batch_size)
 
     def aside(self, epsilon: float, delta: float) -> tuple[float, float]:
-        """What of (epsilon, delta) the budget has to set aside for histograms; the rest is for Gaussian noise."""
-        share = 0.75 if self._both_meet_the_same_units else 0.5
+        """Return the part of (epsilon, delta) to set aside for histograms. The rest is for Gaussian noise."""
+        share = 0.75 if self._shares_units else 0.5
         return share * epsilon, share * delta
 
-    def __call__(self, units: Units) -> Answer:
-        """The top direction of the units, as privately as their budget says."""
+    def __call__(self, units: Units) -> OracleAnswer:
+        """Return the top component of the units, with all of their budget."""
         name = "PrivMean" if self.mean_estimator == "privmean" else "PrivRange"
         need_fixed_places(units.veil, name, fixed_places=units.operator.fixed_places)
         # 1
@@ -132,9 +134,9 @@ class LiteralDPPCA:
         for t, batch in enumerate(batches, start=1):
             first, other = self._halves(batch)
             # 3
-            L = self._range(first, w, len(batches))
+            L = self._buy_range(first, w, len(batches))
             # 4
-            found, g = (None, None) if L is None else self._mean(other, w, C, L, len(batches))
+            found, g = (None, None) if L is None else self._buy_mean(other, w, C, L, len(batches))
             ranges.append(found)
             # 5
             if found is None or g is None:
@@ -142,21 +144,21 @@ class LiteralDPPCA:
             # 6
             moved = step(units, w, g, self._rate(t))
             past.append(Past(w[:, 0], g[:, 0], found))
-            C, w = guess(past, moved[:, 0])[:, None], moved
+            C, w = predict_gradient(past, moved[:, 0])[:, None], moved
         # 7
         still = sum(found is None for found in ranges)
-        return Answer(w[:, 0], {"rounds": len(batches), "stood_still": still, "ranges": tuple(ranges)})
+        return OracleAnswer(w[:, 0], {"rounds": len(batches), "stood_still": still, "ranges": tuple(ranges)})
 
     @property
     def _finds_range(self) -> bool:
         return self.range_finder == "privrange"
 
     @property
-    def _both_meet_the_same_units(self) -> bool:
+    def _shares_units(self) -> bool:
         return self.mean_estimator == "privmean" and self._finds_range and self.halves == "shared"
 
     def _batches(self, units: Units) -> Sequence[Units]:
-        """T = floor(m/B) batches of B units, by place, each with a budget of its own."""
+        """Return T = floor(m/B) batches of B units by position, each with its own budget."""
         plan = units.plan if isinstance(units.plan, RangePlan) else units.by_position().plan
         assert isinstance(plan, RangePlan), "by_position makes one"
         m = plan.last - plan.first
@@ -165,24 +167,24 @@ class LiteralDPPCA:
         return replace(units, plan=replace(plan, last=plan.first + T * B)).split(T) if T else ()
 
     def _halves(self, batch: Units) -> tuple[Units, Units]:
-        """The units for the range finder and those for the mean estimator."""
+        """Return the units for the range finder and the units for the mean estimator."""
         if not self._finds_range:
             return batch, batch
         if self.halves == "disjoint":
             first, second = batch.split(2)
             return first, second
-        assert isinstance(batch.plan, RangePlan), "batches are ranges of places"
+        assert isinstance(batch.plan, RangePlan), "batches are ranges of positions"
         half = (batch.plan.last - batch.plan.first) // 2
         first = replace(batch, plan=replace(batch.plan, last=batch.plan.first + half))
         return first, first
 
-    def _range(self, batch: Units, w: FloatArray, T: int) -> float | None:
-        """The top eigenvalue of the gradients' spread; None is bottom."""
+    def _buy_range(self, batch: Units, w: FloatArray, T: int) -> float | None:
+        """Buy the top eigenvalue of the gradients' covariance; None is bottom."""
         if isinstance(self.range_finder, float | int):
             note = f"given as public: {self.range_finder!r}"
             batch.veil.ledger.declare("range", note=note, purpose=Purpose.BOUND)
             return float(self.range_finder)
-        share = 2 / 3 if self._both_meet_the_same_units else 1.0
+        share = 2 / 3 if self._shares_units else 1.0
         return priv_range(
             batch.block(w),
             epsilon=share * batch.budget.epsilon_aside,
@@ -192,13 +194,13 @@ class LiteralDPPCA:
             C1=self.C1,
         )
 
-    def _mean(
+    def _buy_mean(
         self, batch: Units, w: FloatArray, C: FloatArray, L: float, T: int
     ) -> tuple[float | None, FloatArray | None]:
-        """The range as it was used, and the mean gradient; both None at bottom."""
+        """Buy the mean gradient, and return the range that was used with it; both None at bottom."""
         if self.mean_estimator == "tracked":
-            return _clipped(batch, w, C, radius=math.sqrt(batch.d * L / 2))
-        share = 2 / 3 if self._both_meet_the_same_units else 2.0
+            return _buy_clipped_mean(batch, w, C, radius=math.sqrt(batch.d * L / 2))
+        share = 2 / 3 if self._shares_units else 2.0
         g = priv_mean(
             batch.block(w),
             top_eigenvalue=L,
@@ -217,10 +219,10 @@ class LiteralDPPCA:
         return rate_at(HarmonicSchedule(), t) if self.mean_estimator == "privmean" else None
 
 
-def _clipped(batch: Units, w: FloatArray, C: FloatArray, *, radius: float) -> tuple[float, FloatArray]:
-    """The mean gradient, clipped around C at a radius already public."""
+def _buy_clipped_mean(batch: Units, w: FloatArray, C: FloatArray, *, radius: float) -> tuple[float, FloatArray]:
+    """Buy the mean gradient, clipped around C at a public radius."""
     population = batch.block(w)
-    n_hat, mu = count_units(batch, population, "ModifiedDP-PCA: units in the batch")
+    n_hat, mu = buy_count(batch, population, "ModifiedDP-PCA: units in the batch")
     mean = clipped_mean(
         population,
         centre=C,

@@ -1,4 +1,4 @@
-"""ModifiedDP-PCA: the form that belongs to a range finder and a mean estimator."""
+"""ModifiedDP-PCA: choose the oracle for a range finder and a mean estimator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def modified_dp_pca(
     C1: float = 1.0,
     halves: Literal["shared", "disjoint"] = "shared",
 ) -> ModifiedDPPCA:
-    """The tracked oracle, or the literal one where one of the paper's own primitives is asked for.
+    """Return the tracked oracle, or the literal one if an option selects one of the paper's own primitives.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ def modified_dp_pca(
         A mean clipped around a tracked centre (practical, both relations), or PrivMean (literal, replace only).
     range_finder : {"tracked", "privrange"} or float, optional
         A radius search, PrivRange, or a threshold fixed in advance: a radius for the tracked mean, a top
-        eigenvalue for PrivMean. If left out, the one that belongs to the mean estimator.
+        eigenvalue for PrivMean. By default "tracked" for the tracked mean, and "privrange" for PrivMean.
     batch_size, learning_rates
         As in both oracles.
     tau, K, a, C1, halves
-        As in `LiteralDPPCA`; the tracked oracle has no use for them.
+        As in `LiteralDPPCA`. The tracked oracle ignores them.
 
     Examples
     --------
@@ -72,6 +72,6 @@ def _check_range_finder(finder: RangeFinder, mean_estimator: MeanEstimator) -> N
     check_range(finder, words=("tracked", "privrange"))
     if finder == "tracked" and mean_estimator == "privmean":
         raise InvalidInputError(
-            "PrivMean needs the top eigenvalue of the gradients' spread; a radius tells the sum of all.",
-            hint="Use range_finder='privrange', or give the top eigenvalue as a number.",
+            "PrivMean needs the top eigenvalue of the gradients' covariance, but a radius measures its trace.",
+            hint="Use range_finder='privrange', or pass the top eigenvalue as a number.",
         )

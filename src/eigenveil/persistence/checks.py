@@ -11,7 +11,7 @@ from eigenveil.estimators.absent import FITTED
 from eigenveil.persistence.strict_json import DamagedFileError
 from eigenveil.subspace import Release
 from eigenveil.subspace.registry import ALGORITHMS
-from eigenveil.subspace.variances import Variances
+from eigenveil.subspace.variances import NoisyVariances
 
 OWN = frozenset({"n_features_in_", "_unit_column", "_sklearn_output_config"})
 """Kept beyond what `absent.FITTED` lists: the schema, and how scores are handed out."""
@@ -80,7 +80,7 @@ def _check_release(release: Release) -> None:
         _check_variances(release.variances, k)
 
 
-def _check_variances(variances: Variances, k: int) -> None:
+def _check_variances(variances: NoisyVariances, k: int) -> None:
     for name, value in vars(variances).items():
         if name == "rows":
             _need(type(value) is bool, "variances.rows")

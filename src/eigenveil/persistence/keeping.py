@@ -25,7 +25,7 @@ from eigenveil.sources import Layout
 from eigenveil.subspace import Release
 from eigenveil.subspace.diagnostics import fits, restored
 from eigenveil.subspace.release_warnings import ReleaseWarning
-from eigenveil.subspace.variances import Variances
+from eigenveil.subspace.variances import NoisyVariances
 
 NOT_KEPT = {"engine": "auto", "callback": None}
 """Parameters that are of this process, and what a loaded model has in their place."""
@@ -187,10 +187,10 @@ def _unpacked_release(packed: Any, arrays: Arrays, ledger: Ledger) -> Release:
     fields = {name: unpack(value, arrays) for name, value in packed.items()}
     variances = fields["variances"]
     if variances is not None:
-        known = {field.name for field in dataclasses.fields(Variances)}
+        known = {field.name for field in dataclasses.fields(NoisyVariances)}
         if not isinstance(variances, dict) or set(variances) != known:
             raise DamagedFileError("the variances have other fields than variances have.")
-        fields["variances"] = Variances(**variances)
+        fields["variances"] = NoisyVariances(**variances)
     try:
         fields["diagnostics"] = restored(**fields["diagnostics"])
         fields["warnings"] = tuple(map(ReleaseWarning.from_plain, fields["warnings"]))

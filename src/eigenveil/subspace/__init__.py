@@ -1,4 +1,4 @@
-"""k directions: deflation over oracles, tracked PCA, and the matrix-level baselines."""
+"""Algorithms for k components: tracked PCA, deflation over oracles, and baselines that release a matrix."""
 
 from eigenveil.subspace.black_box_pca import black_box_pca
 from eigenveil.subspace.dp_gauss_1 import dp_gauss_1

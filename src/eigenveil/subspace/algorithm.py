@@ -1,4 +1,4 @@
-"""What an algorithm is: options that are checked when they are made, and a run on units that are already open."""
+"""Interface of an algorithm: options that are checked when they are created, and a run on open units."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from eigenveil.units import Units
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Base of an algorithm's options: public, and checked when they are made."""
+    """Base class of the options of an algorithm. They are public, and checked when they are created."""
 
     def aside(self, epsilon: float, delta: float) -> tuple[float, float]:  # noqa: ARG002
-        """The part of (epsilon, delta) that is spent on noise that is not Gaussian."""
+        """Return the part of (epsilon, delta) for noise that is not Gaussian."""
         return 0.0, 0.0
 
     def most_passes(self, d: int, k: int, relation: Relation) -> int | None:  # noqa: ARG002
-        """How often a run reads the data at most; None where that is not known in advance."""
+        """Return the maximal number of passes over the data, or None if it is not known in advance."""
         return None
 
 
@@ -31,18 +31,18 @@ OptionsT = TypeVar("OptionsT", bound=Options)
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm(Generic[OptionsT]):
-    """One way to find directions.
+    """Algorithm that finds k components.
 
     Parameters
     ----------
     name : str
-        As users write it.
+        Name for users.
     options : type of Options
-        Its options.
+        Class of its options.
     run : callable
-        (units, k, options) -> Release, on units that are open, with all of their budget.
+        Function (units, k, options) -> Release that runs on open units, with all of their budget.
     variances : bool
-        Whether it releases variances along its directions.
+        Whether it releases variances along its components.
     """
 
     name: str
@@ -52,23 +52,23 @@ class Algorithm(Generic[OptionsT]):
 
     @property
     def option_names(self) -> tuple[str, ...]:
-        """Names of its options; `center` is not among them: callers have it apart."""
+        """Names of its options except `center`, which callers handle separately."""
         return tuple(field.name for field in fields(self.options) if field.name != "center")
 
     @property
     def centres(self) -> bool:
-        """Whether it buys a mean itself if asked to (its option `center`)."""
+        """Whether it can buy a mean itself (its option `center`)."""
         return any(field.name == "center" for field in fields(self.options))
 
     def budget(self, options: OptionsT, epsilon: float, delta: float) -> Budget:
-        """What a run asks of a ledger."""
+        """Return the budget that a run needs from a ledger."""
         epsilon_aside, delta_aside = options.aside(epsilon, delta)
         return Budget.from_epsilon_delta(epsilon, delta, epsilon_aside=epsilon_aside, delta_aside=delta_aside)
 
     def open(
         self, samples: Any, options: OptionsT, *, epsilon: float, delta: float, **arguments: Unpack[RunArguments]
     ) -> Units:
-        """Units for one run, with the part of the budget set aside that these options spend."""
+        """Return the units of one run, with the part of the budget set aside that these options need."""
         aside = options.aside(epsilon, delta)
         return open_units(samples, epsilon=epsilon, delta=delta, aside=aside, **arguments)
 
@@ -82,7 +82,7 @@ class Algorithm(Generic[OptionsT]):
         delta: float,
         **arguments: Unpack[RunArguments],
     ) -> Release:
-        """Open units, run on them, and show what the release warns of: all that the public functions do."""
+        """Open units, run on them, and show the warnings of the release. The public functions call this."""
         units = self.open(samples, options, epsilon=epsilon, delta=delta, **arguments)
         found = self.run(units, check_k(k, units.d), options)
         show(found.warnings)

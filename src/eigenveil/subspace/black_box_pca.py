@@ -1,4 +1,4 @@
-"""BlackBoxPCA: the paper's meta-algorithm. Any oracle for one direction, private or not, makes k."""
+"""BlackBoxPCA, the paper's meta-algorithm: k components from any oracle for one, private or not."""
 
 from __future__ import annotations
 
@@ -27,24 +27,26 @@ def black_box_pca(
     aside: tuple[float, float] | None = None,
     **arguments: Unpack[RunArguments],
 ) -> Release:
-    """Find k directions by deflation: see `subspace.deflation` for the steps.
+    """Find k components by deflation over an oracle. The steps are in `subspace.deflation`.
 
     Parameters
     ----------
-    samples : anything that holds rows, or what `eigenveil.samples` makes
-        The units.
+    samples : anything that holds rows, or the result of an `eigenveil.samples` function
+        Units.
     k : int
-        How many directions.
+        Number of components.
     oracle : callable, or one per component
-        ``oracle(units)`` gets `Units` that are already projected and its own disjoint part, and returns a vector.
+        ``oracle(units)`` receives its own disjoint part of the data, as `Units` that are already projected, and
+        returns a vector.
     epsilon, delta : float, optional
-        What an oracle call may cost. Left out: the oracle is taken as not private, and the release says so.
+        Privacy budget of an oracle call. By default the oracle is assumed to be not private, and the release is
+        marked so.
     aside : (float, float), optional
-        The part of (epsilon, delta) for releases without Gaussian noise. If left out, what the oracle's own method
-        ``aside(epsilon, delta)`` says, if it has one, else nothing.
+        Part of (epsilon, delta) for releases without Gaussian noise. By default the result of the oracle's method
+        ``aside(epsilon, delta)``, or nothing if it has no such method.
     **arguments
-        `relation`, `ledger`, `random_state`, `engine`, as everywhere: see `RunArguments`. Parts are by place under
-        replace where units have fixed places (people found by their ids have not), else by coin.
+        `relation`, `ledger`, `random_state`, `engine`: see `RunArguments`. Under replace, parts are by position if
+        units have fixed positions (people who are identified by ids have none). Otherwise they are by coin.
 
     Returns
     -------
@@ -53,14 +55,14 @@ def black_box_pca(
 
     Formal guarantees
     -----------------
-    With epsilon and delta: (epsilon, delta)-DP if the oracle learns about the units only through
-    ``units.veil``, for which its author vouches; the ledger says so. Parts are disjoint, so k components cost
-    what one costs.
+    With epsilon and delta: (epsilon, delta)-DP if the oracle learns about the units only through ``units.veil``.
+    The author of the oracle guarantees this, and the ledger says so. Parts are disjoint, so k components cost as
+    much as one.
 
     Deviations from the paper
     -------------------------
-    Under add-remove, and for people found by their ids, the parts are by each unit's own coin: by place a removed
-    unit, or another id, would move others.
+    Under add-remove, and for people who are identified by ids, each unit's own coin decides its part. By position,
+    the removal of a unit, or another id, would move other units.
 
     Examples
     --------
@@ -74,14 +76,17 @@ def black_box_pca(
     """
     refuse_unknown(black_box_pca, arguments)
     if (epsilon is None) != (delta is None):
-        raise InvalidInputError("give both epsilon and delta, or neither for an oracle that is not private.")
+        raise InvalidInputError(
+            f"expected both epsilon and delta, or neither, got {epsilon!r} and {delta!r}.",
+            hint="Leave both out for an oracle that is not private.",
+        )
     if epsilon is None or delta is None:
         units = _without_guarantee(samples, **arguments)
     else:
         aside = _aside(oracle, epsilon, delta) if aside is None else aside
         units = open_units(samples, epsilon=epsilon, delta=delta, aside=aside, **arguments)
         units.veil.ledger.declare(
-            "oracle", note="its author vouches that it learns of units only through the veil"
+            "oracle", note="its author guarantees that it learns about units only through the veil"
         )
     return by_deflation(units, check_k(k, units.d), oracle, algorithm="black-box PCA")
 
@@ -100,7 +105,7 @@ def _without_guarantee(
     random_state: int | None = None,
     engine: Engine | None = None,
 ) -> Units:
-    """Units whose ledger says from the start that there is no guarantee."""
+    """Return units whose ledger is marked "not private" from the start."""
     budget = Budget.from_mu(1.0)
     own = Ledger(budget, relation=relation) if ledger is None else ledger
     own.mark_not_private("the oracle was run without epsilon and delta, as one that is not private")

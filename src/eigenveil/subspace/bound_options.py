@@ -1,4 +1,4 @@
-"""Options that algorithms share which clip all units at one bound."""
+"""Options of the algorithms that clip all units at one bound."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from eigenveil.subspace.bounds import Declared
 
 @dataclass(frozen=True, kw_only=True)
 class BoundOptions(Options):
-    """A public bound on rows and a public number of units, or how to buy them: see `Declared`."""
+    """Options for the bound on rows and the number of units, declared public or bought: see `Declared`."""
 
     beta: float | None = None
     n: int | None = None
     quantile: float = 0.75
 
     def __post_init__(self) -> None:
-        _ = self.declared  # which checks them
+        _ = self.declared  # checks them
 
     @property
     def declared(self) -> Declared:
-        """What is public already."""
+        """Numbers that are declared public."""
         return Declared(beta=self.beta, n=self.n, quantile=self.quantile)

@@ -1,9 +1,9 @@
-"""What a clipped sum must know before it can be noised: how many units there are, and how large they may be.
+"""Number of units and bound on their norms, which a clipped sum needs before noise can be added.
 
 Bounds({A_i}, beta, n, q):
   1  n_hat <- n if declared public, else a noisy count                            # 1 % of mu^2; free under replace
-  2  R <- beta^2 if declared public, else the smallest edge of the public grid that holds q n_hat units'
-          Frobenius norms ||A_i||_F, by a noisy binary search                     # 6 % of mu^2
+  2  R <- beta^2 if declared public, else the smallest edge of the public grid within which q n_hat of the
+          Frobenius norms ||A_i||_F lie, by a noisy binary search                 # 6 % of mu^2
   3  return n_hat, R and what is left of mu
 """
 
@@ -24,23 +24,23 @@ from eigenveil.subspace.counting import COUNT_SHARE, buy_number
 from eigenveil.units import PrivateUnits
 
 RADIUS_SHARE = 0.06
-"""Share of mu^2 for the radius, where it is bought."""
+"""Share of mu^2 for the radius, if it is bought."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Public numbers about units: declared by the caller, or bought.
+    """Public numbers about the units, declared by the caller or bought.
 
     Parameters
     ----------
     radius : float
-        R, at which the Frobenius norm of every A_i is clipped: beta^2 in the paper's letters.
+        R, at which the Frobenius norm of every A_i is clipped. It is beta^2 in the paper's notation.
     n_hat : float, optional
-        The number of units, at least 1; None where nobody asked for it.
+        Number of units, at least 1. None if it was not needed.
     n_noise : float
         Standard deviation of the noise in `n_hat`, before it was raised to 1.
     mu : float
-        What is left of the budget.
+        Privacy budget that is left.
     """
 
     radius: float
@@ -51,17 +51,17 @@ class Bounds:
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """What the caller states to be public, and how to buy the rest.
+    """Numbers that the caller declares public, and how to buy the others.
 
     Parameters
     ----------
     beta : float, optional
-        Bound on the length of a row x. A_i = x x^T has Frobenius norm ||x||^2, so matrices are clipped at
-        beta^2. None: bought.
+        Bound on the norm of a row x. A_i = x x^T has Frobenius norm ||x||^2, so matrices are clipped at beta^2.
+        None: it is bought.
     n : int, optional
-        Number of units. None: bought (under *replace* it is public anyway).
+        Number of units. None: it is bought (under *replace* it is public anyway).
     quantile : float in (0, 1)
-        Share of the units that a bought radius is to hold.
+        Share of the units that a bought radius should include.
     """
 
     beta: float | None = None
@@ -72,64 +72,64 @@ class Declared:
         if self.beta is not None and not (_is_number(self.beta) and self.beta > 0 and 0 < self.radius < math.inf):
             raise InvalidInputError(
                 f"beta must be a finite number above 0, got {self.beta!r}.",
-                hint="beta bounds the length of a row and must be known without the data; None buys it.",
+                hint="beta bounds the norm of a row and must be known without the data; None buys it.",
             )
         if self.n is not None and not (isinstance(self.n, int) and not isinstance(self.n, bool) and self.n >= 1):
             raise InvalidInputError(
                 f"n must be a whole number of at least 1, got {self.n!r}.",
-                hint="Only a number that is public anyway belongs here; None buys a noisy count.",
+                hint="Pass n only if it is public anyway; None buys a noisy count.",
             )
         if not (_is_number(self.quantile) and 0 < self.quantile < 1):
             raise InvalidInputError(f"quantile must lie strictly between 0 and 1, got {self.quantile!r}.")
 
     @property
     def radius(self) -> float:
-        """beta^2, at which matrices are clipped; nan if not declared."""
+        """Bound at which matrices are clipped, beta^2; nan if beta is not declared."""
         return math.nan if self.beta is None else float(self.beta) * float(self.beta)
 
 
 def declared_spectrum(spectrum: npt.ArrayLike | None, k: int, d: int) -> FloatArray | None:
-    """Declared eigenvalues, if there are any and they can be such."""
+    """Return the declared eigenvalues after checks, or None if there are none."""
     if spectrum is None:
         return None
     values = np.array(spectrum, dtype=np.float64)
     if values.ndim != 1 or not k <= values.size <= d:
         raise InvalidInputError(
             f"spectrum must hold from k = {k} to d = {d} eigenvalues, got an array of shape {values.shape}.",
-            hint="Only eigenvalues that are public anyway belong here; None buys variances.",
+            hint="Pass eigenvalues only if they are public anyway; None buys variances.",
         )
     if not (np.all(np.isfinite(values)) and values[-1] >= 0 and np.all(np.diff(values) <= 0)):
-        raise InvalidInputError("spectrum must be finite, not negative, and sorted from the largest down.")
+        raise InvalidInputError("spectrum must be finite, not negative, and sorted in descending order.")
     return values
 
 
 def buy_bounds(units: PrivateUnits, declared: Declared, *, count: bool = True, by_rows: bool = False) -> Bounds:
-    """The radius, the number of units, and what is left.
+    """Buy the radius and the number of units, unless they are declared.
 
     Parameters
     ----------
     units : Units
-        Whose norms and number are asked for.
+        Units to count and to bound.
     declared : Declared
-        What is public already; written to the ledger as declared.
+        Numbers that are public already. The ledger records them as declared.
     count : bool
-        False: the number of units is not needed for anything but a search.
+        Whether the number of units is needed for more than the search.
     by_rows : bool
-        Where units are rows, search for ||x|| and square it, which costs d operations a row and not d^2. The
-        answer then lies on a grid twice as coarse.
+        If units are rows, search for ||x|| and square it, which takes d operations per row instead of d^2. The
+        result then lies on a grid that is twice as coarse.
 
     Formal guarantees
     -----------------
     *Both relations.* At most one noisy count and one radius search in sequence, with the sensitivities proven
-    there: sqrt(1 %) mu and sqrt(6 %) mu. What is left is the mu that makes all three together mu-GDP. Under
-    *replace* the count is free where units have fixed places, and its share is left.
+    there: sqrt(1 %) mu and sqrt(6 %) mu. The mu that is left makes all three together mu-GDP. Under *replace* the
+    count is free if units have fixed positions, and its share is left over.
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
-    no units, few units             n_hat is 1 at least; the radius may be any edge
+    no units, few units             n_hat is at least 1; the radius may be any edge
     all units zero                  the smallest edge, 2^-128 (2^-256 by rows)
-    nan, inf, norm overflows        such a unit is in no count
+    nan, inf, norm overflows        such a unit is not counted
     beta**2 is 0 or overflows       refused (a public number)
     ==============================  ==================================================================
     """
@@ -149,13 +149,13 @@ def buy_bounds(units: PrivateUnits, declared: Declared, *, count: bool = True, b
         )
     else:
         assert n_hat is not None
-        radius = matrix_radius(units, declared.quantile, n_hat=n_hat, mu=mu_radius, by_rows=by_rows)
+        radius = buy_matrix_radius(units, declared.quantile, n_hat=n_hat, mu=mu_radius, by_rows=by_rows)
     # 3
     return Bounds(radius=radius, n_hat=n_hat, n_noise=0.0 if number is None else number.scale, mu=rest)
 
 
-def matrix_radius(units: PrivateUnits, quantile: float, *, n_hat: float, mu: float, by_rows: bool) -> float:
-    """A radius that holds that share of the ||A_i||_F; `by_rows`: of the ||x||^2, where units are rows."""
+def buy_matrix_radius(units: PrivateUnits, quantile: float, *, n_hat: float, mu: float, by_rows: bool) -> float:
+    """Buy a radius that includes the share `quantile` of the ||A_i||_F, or of the ||x||^2 with `by_rows`."""
     rows = by_rows and units.single_rows
     population = units.vectors() if rows else units.matrices()
     q = reachable_quantile(quantile, n_hat=n_hat, mu=mu)

@@ -1,10 +1,10 @@
-"""Eigenvectors of a symmetric matrix in floats, with errors that were checked and not hoped for.
+"""Eigenvectors of a symmetric matrix in floating point, with error bounds that are checked.
 
 CertifiedEigh(X):
   1  V, Lambda <- eigh(X), as LAPACK computes them
-  2  omega <- a bound on ||V^T V - I||_F, from that number in floats and what computing it can get wrong
-  3  rho <- a bound on ||X Q - Q Lambda||_F, Q the orthogonal matrix nearest to V, likewise
-  4  refuse if either is above what is promised in advance for this d
+  2  omega <- a bound on ||V^T V - I||_F: its value in floating point, plus a bound on the error of that value
+  3  rho <- a bound on ||X Q - Q Lambda||_F, computed likewise; Q is the orthogonal matrix nearest to V
+  4  raise if either exceeds the bound that is guaranteed in advance for this d
 """
 
 from __future__ import annotations
@@ -15,28 +15,29 @@ from eigenveil._typing import FloatArray
 
 
 def orthogonality_error(d: int) -> float:
-    """What `certified_eigh` promises for ||V - Q||_F."""
+    """Return the bound on ||V - Q||_F that `certified_eigh` guarantees."""
     return (d + 8) ** 2 * 2.0**-51
 
 
 def backward_error(d: int) -> float:
-    """What it promises for ||X - Q diag(Lambda) Q^T||_F, relative to ||X||_F."""
+    """Return the bound on ||X - Q diag(Lambda) Q^T||_F, relative to ||X||_F, that `certified_eigh` guarantees."""
     return 4 * orthogonality_error(d)
 
 
 def certified_eigh(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues and eigenvectors of X, largest first.
+    """Return the eigenvalues and eigenvectors of X, largest eigenvalue first.
 
-    There is an orthogonal Q with ||V - Q||_F <= `orthogonality_error(d)` and a symmetric matrix X + D that has
-    exactly these eigenvalues with eigenvectors Q, ||D||_F <= `backward_error(d)` ||X||_F. The numbers
-    promised depend on d alone, so sensitivities may rest on them.
+    There is an orthogonal Q with ||V - Q||_F <= `orthogonality_error(d)`, and a symmetric matrix X + D that has
+    exactly these eigenvalues with eigenvectors Q, where ||D||_F <= `backward_error(d)` ||X||_F. These bounds
+    depend on d alone, so sensitivities may use them.
 
-    *Proof.* A float product of d-term sums errs by at most gamma ||A||_F ||B||_F, gamma = d u/(1 - d u), u =
-    2^-53, whatever the order of the sums; (d + 4) 2^-52 leaves room for all else that is rounded. So omega and
-    r >= ||X V - V Lambda||_F hold for the real numbers. With the polar form V = Q H, ||V - Q||_F = ||H - I||_F <=
-    ||H^2 - I||_F <= omega, and ||X Q - Q Lambda||_F <= r + omega (||X||_F + max |Lambda|), which is ||D||_F.
+    *Proof.* A matrix product in floating point, with sums of d terms, has an error of at most gamma ||A||_F
+    ||B||_F with gamma = d u/(1 - d u) and u = 2^-53, for any order of summation. The factor (d + 4) 2^-52 also
+    covers all other rounding. So omega and r >= ||X V - V Lambda||_F are bounds on the exact values. With the
+    polar form V = Q H, ||V - Q||_F = ||H - I||_F <= ||H^2 - I||_F <= omega. And ||X Q - Q Lambda||_F <= r +
+    omega (||X||_F + max |Lambda|), where the left side is ||D||_F.
 
-    LAPACK has never been seen near these bounds; if it were, ArithmeticError stops the run.
+    LAPACK has never been observed near these bounds. If it were, an ArithmeticError would stop the run.
 
     Examples
     --------
@@ -57,5 +58,5 @@ def certified_eigh(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     rho = residual + room * omega * (size + top)
     # 4
     if not (omega <= orthogonality_error(d) and rho <= backward_error(d) * size):
-        raise ArithmeticError("the eigenvectors that LAPACK returned are not as exact as privacy needs them.")
+        raise ArithmeticError("the eigenvectors from LAPACK are less exact than the privacy proof requires.")
     return values, V

@@ -1,22 +1,23 @@
-"""Private scales of columns: their standard deviations, whatever the shape of a column.
+"""Private scales of columns: their standard deviations, for columns of any distribution.
 
 BuyScales({x_i}, columns, n_hat, mu):
-  Look, for every column:
+  Rough moments, for every column:
   1  c <- 0; three times:                                    # only where no bounds are public and a mean is bought
-       R <- the distance from c within which 60 % of the units lie, as far as noisy counts in octaves show
+       R <- the distance from c within which 60 % of the units lie, by noisy counts in octaves
        c <- c + noisy mean of clip(x - c, R)
-  2  noisy counts of the units by |x - c|, in octaves; bins that noise may have made up are taken as empty
-     E2, E4 <- second and fourth moment of what is left, roughly
-     unknown, if that is nothing, or if its spread is a fifth of the last R or less: then c has not come to rest,
+  2  noisy counts of the units by |x - c|, in octaves; bins that may be due to noise count as empty
+     E2, E4 <- rough second and fourth moment of the remaining bins
+     unknown, if no bin remains, or if their spread is at most a fifth of the last R: then c has not converged,
      and all but a few units may be at one point
-     n <- as many units as were seen in one column, if n_hat is more: it may count units that are bad
-  Measure, for all columns together:
+     n <- the largest number of units found in one column, if n_hat exceeds it: n_hat may include invalid units
+  Scales, for all columns at once:
   3  a <- ((x_1 - c_1)^2 / sqrt(E4_1), ...), a vector per unit; V <- sqrt(E4) times its noisy mean, clipped to
-     length r = 2.5 sqrt(columns) + 5, or up to 8 times that where noise is small;
-     V <- V - (mean - c)^2, if a mean is known well enough
-  4  V <- V + max(0, V - E2 - 2 noise): what lies beyond the counted bins, once more for what lies beyond the clip
-     V <- V + 2 noise, if it is below 4 noise;  unknown, if E2 < V/5
-  5  scale <- sqrt(V); where unknown, a number that is rather too large
+     length r = 2.5 sqrt(columns) + 5, or up to 8 times that if noise is small;
+     V <- V - (mean - c)^2, if a mean is known accurately enough
+  4  V <- V + max(0, V - E2 - 2 noise): the variance from beyond the counted bins is added once more, for the
+     variance from beyond the clip
+     V <- V + 2 noise, if V is below 4 noise;  unknown, if E2 < V/5
+  5  scale <- sqrt(V); if unknown, a number that is likely too large
 """
 
 from __future__ import annotations
@@ -36,56 +37,56 @@ from eigenveil.privacy import Purpose, split_mu
 from eigenveil.units import Units
 
 EDGES: FloatArray = np.exp2(np.arange(-128, 128) + 0.5)
-"""Edges of the octaves. Powers of two, such as the 1 of a flag, lie in the middle of a bin."""
+"""Edges of the octaves. Powers of two, such as the value 1 of a flag, lie in the middle of a bin."""
 SHARES, TURNS = (0.31, 0.27), ((0.04, 0.18), (0.04, 0.06), (0.04, 0.06))
-"""Shares of mu^2: for counts (step 2) and squares (step 3), and for counts and sum of each turn of step 1. Where
-there are no turns, they leave their shares to the others."""
+"""Shares of mu^2: for counts (step 2) and squares (step 3), and for counts and sum of each turn of step 1. Without
+turns, their shares go to the others."""
 SURE, LIKELY = 5.5, 3.0
-"""A bin counts above so many standard deviations of its noise: by itself, or with its two neighbours; and beside
-one that does."""
+"""Thresholds of a bin, in standard deviations of its noise: SURE for one bin alone, or for the sum with its two
+neighbours; LIKELY for a bin next to a sure one."""
 _STEPS = 3
-"""How far from sure bins likely ones are looked for."""
+"""Largest distance, in bins, of a likely bin from a sure one."""
 _HELD = 0.6
 _AT_REST = 5.0
 _ONE_POINT = 0.8
-"""The share of all units in one octave above which they may be one point; where no centre is looked for."""
+"""Share of all units in one octave above which they may be at one point, if no centre is searched for."""
 _NOISY, _ADDED = 4.0, 2.0
 _LITTLE = 0.02
-"""Noise in units of sqrt(E4) up to which squares are clipped later than they need be."""
+"""Noise, in units of sqrt(E4), up to which the clipping radius of squares is enlarged."""
 _HEAVY = 0.2
-"""The share of the variance from beyond the counted bins at which a tail is called heavy."""
+"""Share of the variance from beyond the counted bins above which a tail is heavy."""
 _BEYOND = 5.0
 _WELL_KNOWN = 0.2
-"""Noise of a mean, over a column's spread, up to which the mean is of use."""
+"""Noise of a mean, in units of a column's spread, up to which the mean is used."""
 _UNSURE = 0.5
-"""How much of what was added for the tail is in doubt."""
+"""Uncertain share of the variance that was added for the tail."""
 
 _RANGE = 2.0**-126, 2.0**126
-"""Scales that single precision holds."""
+"""Range of scales that single precision can represent."""
 
 _SECOND: FloatArray = EDGES**2 * (7 / 12)
 _FOURTH: FloatArray = EDGES**4 / 4
-_SECOND[0] = _FOURTH[0] = 0.0  # all that is smaller is 0
+_SECOND[0] = _FOURTH[0] = 0.0  # all smaller values count as 0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Look:
-    """What is roughly known of some columns: releases, and what follows from them.
+class RoughMoments:
+    """Rough moments of some columns: releases, and post-processing of releases.
 
     Parameters
     ----------
     columns : array of int
-        Which columns.
+        Indices of the columns.
     centre : array
-        About where their units lie.
+        Approximate location of the units in each column.
     second, fourth : array
-        Rough second and fourth moments around that; not of use where `unknown`.
+        Rough second and fourth moments around `centre`; invalid where `unknown`.
     safe : array
-        A scale that is rather too large.
+        Scale that is likely too large.
     unknown : array of bool
-        Where nothing but `safe` is known.
+        Columns of which only `safe` is known.
     n : float
-        About how many good units there are.
+        Approximate number of valid units.
     """
 
     n: float
@@ -98,29 +99,29 @@ class Look:
 
     @property
     def spread(self) -> FloatArray:
-        """A rough scale."""
+        """Rough scale of each column."""
         return np.where(self.unknown, self.safe, np.sqrt(np.where(self.unknown, 1.0, self.second)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ColumnScales:
-    """Bought scales.
+    """Bought scales of columns.
 
     Parameters
     ----------
     columns : array of int
-        Which columns.
+        Indices of the columns.
     scale : array
-        Above 0 and finite.
+        Scales, above 0 and finite.
     error : array
-        Relative standard errors: noise, the chance of which units came, and doubt about the tail. 0 where unknown.
+        Relative standard errors: noise, sampling error, and uncertainty about the tail. 0 where unknown.
     unknown : array of bool
-        Nothing could be told: the scale is a number that is rather too large.
+        Columns whose scale could not be determined. Their `scale` is likely too large.
     noisy : array of bool
-        Noise is more than a quarter of the variance; two standard deviations of it were added.
+        Columns whose noise is more than a quarter of the variance. Two standard deviations of it were added.
     beyond : array
-        The share of the variance that comes from beyond the counted bins. Above .2 a tail is heavy, and the scale
-        rather too small.
+        Share of the variance that comes from beyond the counted bins. Above .2 a tail is heavy, and the scale is
+        likely too small.
     """
 
     columns: IntArray
@@ -137,11 +138,11 @@ class ColumnScales:
 
 
 def most_passes(*, centred: bool) -> int:
-    """How often `look` and `measure` read the data."""
+    """Return the maximal number of passes over the data in `buy_rough_moments` and `buy_scales`."""
     return 2 + 2 * len(TURNS) * centred
 
 
-def look(
+def buy_rough_moments(
     units: Units,
     columns: IntArray,
     *,
@@ -150,37 +151,38 @@ def look(
     n_hat: float,
     mu: float,
     note: str = "",
-) -> tuple[Look, float]:
-    """Steps 1 and 2, and the mu that they leave for the others.
+) -> tuple[RoughMoments, float]:
+    """Steps 1 and 2: buy rough moments, and return the mu that is left for the other steps.
 
     Parameters
     ----------
     units : Units
-        Rows or people, less what is public of their middle.
+        Rows or people, minus the public middle of their columns.
     columns : array of int
-        Which columns.
+        Indices of the columns.
     half : array
-        For each of them half the width of its public bounds, around 0; infinite where there are none.
+        For each column, half the width of its public bounds, which are around 0. Infinite if it has none.
     centred : bool
-        Whether a mean is to be bought, so that columns may lie anywhere.
+        Whether a mean is to be bought, so that columns may be located anywhere.
     n_hat : float
-        About how many units there are.
+        Approximate number of units.
     mu : float
-        What all steps may cost.
+        Privacy budget of all steps.
     note : str
-        What the ledger says of every entry: which columns.
+        Note for every entry in the ledger, which names the columns.
 
     Formal guarantees
     -----------------
     Both relations. `column_counts` and `column_sums` in sequence, with the sensitivities proven there and fixed
-    shares of mu^2; radii and centres follow from earlier releases. With `measure` for what is left, mu-GDP.
+    shares of mu^2. Radii and centres follow from earlier releases. Together with `buy_scales`, which gets the mu
+    that is left, this is mu-GDP.
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
     no units, few units             all unknown
     a constant, a rare flag         unknown: all but a few units may be at one point
-    bounds that do not hold         other scales, never another cost
+    bounds that do not hold         other scales, never a higher cost
     ==============================  ==================================================================
     """
     search = np.flatnonzero(~np.isfinite(half)) if centred else np.zeros(0, dtype=np.int64)
@@ -192,15 +194,16 @@ def look(
     for turn in range(len(turns)):
         where = columns[search]
         shifted = units.shifted(centre)
-        counts = buying.counts(shifted, where, mus[2 * turn], f"column centres {turn + 1}: counts")
+        counts = buying.buy_counts(shifted, where, mus[2 * turn], f"column centres {turn + 1}: counts")
         radius[search] = _radius(counts)
-        sums = buying.sums(shifted, where, radius[search], mus[2 * turn + 1], f"column centres {turn + 1}: sum")
-        centre[where] = to_single(centre[where] + sums / buying.good_units(counts))
+        what = f"column centres {turn + 1}: sum"
+        sums = buying.buy_sums(shifted, where, radius[search], mus[2 * turn + 1], what)
+        centre[where] = to_single(centre[where] + sums / buying.valid_units(counts))
         widest = np.maximum(widest, radius)
     # 2
-    counts = buying.counts(units.shifted(centre), columns, mu_counts, "column scales: counts")
+    counts = buying.buy_counts(units.shifted(centre), columns, mu_counts, "column scales: counts")
     seen = _seen(counts)
-    n = buying.good_units(counts)
+    n = buying.valid_units(counts)
     second, fourth = (seen @ moment / n for moment in (_SECOND, _FOURTH))
     bounded = np.isfinite(half)
     fourth = np.minimum(fourth, np.where(bounded, half, np.inf) ** 4)
@@ -210,32 +213,32 @@ def look(
         unknown |= ~bounded & (seen.max(axis=1) > _ONE_POINT * n)
         widest = _radius(counts)
     safe = np.where(bounded, half, np.maximum(1.0, widest))
-    return Look(
+    return RoughMoments(
         n=n, columns=columns, centre=centre[columns], second=second, fourth=fourth, safe=safe, unknown=unknown
     ), mu_left
 
 
-def measure(units: Units, rough: Look, *, mu: float, mean: NoisyMean | None = None) -> ColumnScales:
-    """Steps 3 to 5: the scales of columns that were looked at.
+def buy_scales(units: Units, rough: RoughMoments, *, mu: float, mean: NoisyMean | None = None) -> ColumnScales:
+    """Steps 3 to 5: buy the scales of columns whose rough moments are known.
 
     Parameters
     ----------
     units : Units
-        The same as those that were looked at, less `rough.centre` and divided by `rough.spread`.
-    rough : Look
-        What `look` returned.
+        The units of `buy_rough_moments`, minus `rough.centre` and divided by `rough.spread`.
+    rough : RoughMoments
+        Result of `buy_rough_moments`.
     mu : float
-        What `look` left.
+        The mu that `buy_rough_moments` left.
     mean : NoisyMean, optional
-        Public: the mean of all columns of these units. None: scales are meant around 0.
+        Mean of all columns of these units; public. None: scales are computed around 0.
 
     Formal guarantees
     -----------------
-    Both relations. One clipped sum of vectors (`noisy_clipped_sum`): mu-GDP. A unit's vector is a function of its
-    own rows and of releases, to the bit. All else is post-processing.
+    Both relations. One clipped sum of vectors (`noisy_clipped_sum`): mu-GDP. The vector of a unit is a function of
+    its own rows and of releases, bit by bit. All else is post-processing.
 
-    A column of heavy tails is clipped: `beyond` says how much of its variance lay beyond the bins that were
-    counted. It counts for the others only by its share of the vector's length.
+    A column with heavy tails is clipped: `beyond` is the share of its variance from beyond the counted bins. Other
+    columns are affected only by its share of the vector's length.
     """
     known = np.flatnonzero(~rough.unknown)
     value, noise = np.zeros(rough.columns.size), np.zeros(rough.columns.size)
@@ -285,19 +288,19 @@ def measure(units: Units, rough: Look, *, mu: float, mean: NoisyMean | None = No
 
 @dataclass(frozen=True, kw_only=True)
 class _Buying:
-    """What all counts and sums have in common."""
+    """Number of units, veil and note, which all counts and sums share."""
 
     n_hat: float
     veil: Veil
     note: str
 
-    def good_units(self, counts: ColumnCounts) -> float:
-        """About how many units are good: n_hat, or as many as were seen in one column if that is less."""
+    def valid_units(self, counts: ColumnCounts) -> float:
+        """Return the approximate number of valid units: n_hat, or the most units found in one column if fewer."""
         seen = float(_seen(counts).sum(axis=1).max())
         return min(self.n_hat, seen) if seen > 0 else self.n_hat
 
-    def counts(self, units: Units, columns: IntArray, mu: float, what: str) -> ColumnCounts:
-        """Of units by their distance from 0."""
+    def buy_counts(self, units: Units, columns: IntArray, mu: float, what: str) -> ColumnCounts:
+        """Buy the counts of units by their distance from 0."""
         return column_counts(
             units.columns(columns, squared=True),
             EDGES**2,
@@ -308,17 +311,17 @@ class _Buying:
             purpose=Purpose.SCALE,
         )
 
-    def sums(self, units: Units, columns: IntArray, radii: FloatArray, mu: float, what: str) -> FloatArray:
-        """Of numbers that are clipped to radii."""
+    def buy_sums(self, units: Units, columns: IntArray, radii: FloatArray, mu: float, what: str) -> FloatArray:
+        """Buy the sums of values clipped to `radii`."""
         return column_sums(
             units.columns(columns), radii, mu=mu, veil=self.veil, what=what, note=self.note, purpose=Purpose.SCALE
         ).value
 
 
 def _seen(counts: ColumnCounts) -> FloatArray:
-    """The counts of bins that noise can hardly have made up; 0 in all others.
+    """Return the counts of bins that are unlikely to be due to noise alone, and 0 in all other bins.
 
-    Exact zeros, in the first bin, have no bins beside them.
+    The first bin, of exact zeros, has no neighbouring bins.
     """
     sure, likely = (counts.value > times * counts.noise for times in (SURE, LIKELY))
     three = np.zeros_like(counts.value)
@@ -333,7 +336,7 @@ def _seen(counts: ColumnCounts) -> FloatArray:
 
 
 def _radius(counts: ColumnCounts) -> FloatArray:
-    """The edge within which 60 % of the units lie that were seen; the smallest one if none were."""
+    """Return the edge within which 60 % of the counted units lie, or the smallest edge if none were counted."""
     seen = _seen(counts)
     enough = np.cumsum(seen, axis=1) >= _HELD * seen.sum(axis=1, keepdims=True)
     found: FloatArray = EDGES[np.argmax(enough, axis=1)]

@@ -1,4 +1,4 @@
-"""The number of units and their mean: the one place where algorithms and estimators buy them."""
+"""Number of units and their mean, as algorithms and estimators buy them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from eigenveil.units import PrivateUnits
 UnitsT = TypeVar("UnitsT", bound=PrivateUnits)
 
 COUNT_SHARE, LEFT_OUT_SHARE, MEAN_SHARE = 0.01, 0.005, 0.08
-"""Shares of mu^2 for the number of units, what is left out of them, and their mean, where they are bought."""
+"""Shares of mu^2 for the number of units, the counts of what is excluded from them, and their mean, if bought."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """How many units there are.
+    """Number of units.
 
     Parameters
     ----------
     good : Noisy
-        Units that add to sums and counts; at least 1.
+        Number of valid units, which add to sums and counts; at least 1.
     bad : Noisy, optional
-        Units that add nothing, at least 0, where they were counted.
+        Number of invalid units, which add nothing; at least 0. None if they were not counted.
     """
 
     good: Noisy
@@ -44,15 +44,26 @@ def buy_number(
     bad_too: bool = False,
     population: Population | None = None,
 ) -> Number:
-    """The number of units: declared public, or a noisy count (of bad units as well, if asked for).
+    """Return the number of units: declared public, or a noisy count.
 
-    Any population of the units counts them: `population`, where one has been read anyway.
+    Parameters
+    ----------
+    units : Units
+        Units to count.
+    n : int, optional
+        Number of units, if it is declared public.
+    mu : float
+        Privacy budget of the count.
+    bad_too : bool
+        Whether to count invalid units as well.
+    population : Population, optional
+        Any population of the units, if one has been read already.
     """
     if n is not None:
         what = f"number of units, n = {n}"
         units.veil.ledger.declare(what, note="declared by the caller", purpose=Purpose.COUNT)
         return Number(Noisy(float(n), 0.0))
-    counted = units.block(np.eye(units.d, 1)) if population is None else population  # one column is quick
+    counted = units.block(np.eye(units.d, 1)) if population is None else population  # one column is fast
     if not bad_too:
         return Number(_at_least(1.0, noisy_count(counted, mu=mu, veil=units.veil)))
     census = noisy_census(counted, mu=mu, veil=units.veil)
@@ -60,12 +71,12 @@ def buy_number(
 
 
 def buy_left_out(units: PrivateUnits, left_out: LeftOut | None, *, mu: float) -> NoisyLeftOut | None:
-    """Noisy numbers of what is left out of the units; None, at no cost, where nothing can be."""
+    """Buy noisy counts of what is excluded from the units. Return None, at no cost, if nothing can be excluded."""
     return None if left_out is None else noisy_left_out(left_out, mu=mu, veil=units.veil)
 
 
 def buy_mean(units: UnitsT, *, n_hat: float, mu: float) -> tuple[FloatArray, UnitsT]:
-    """A private mean of the units' rows, in single precision, and the units with it subtracted."""
+    """Buy the private mean of the units' rows. Return it in single precision, and the units minus the mean."""
     mean = np.asarray(to_single(private_mean(units.vectors(), n_hat=n_hat, mu=mu, veil=units.veil).value))
     return mean, units.shifted(mean)
 

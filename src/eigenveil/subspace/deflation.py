@@ -1,9 +1,9 @@
-"""Deflation: k directions from an oracle for one, each taken off before the next is sought.
+"""Deflation: k components from an oracle for one. Each is projected out before the next is computed.
 
 Deflation({A_i}, k, oracle):
-  1  cut the units into k disjoint parts; P <- I
+  1  split the units into k disjoint parts; P <- I
   2  for i = 1..k:
-  3     u_i <- oracle on part i of the units P A P, put into Im(P) at length 1
+  3     u_i <- oracle on part i of the units P A P, projected to Im(P) and normalised to length 1
   4     P <- P - u_i u_i^T
   5  return u_1, ..., u_k
 """
@@ -17,14 +17,14 @@ import numpy as np
 
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.oracles.steps import Answer
+from eigenveil.oracles.steps import OracleAnswer
 from eigenveil.privacy import Purpose
 from eigenveil.subspace.diagnostics import PerComponent
 from eigenveil.subspace.release import Release, signed
 from eigenveil.units import Units
 
 Oracle = Callable[[Units], Any]
-"""Units, already projected and its own part, -> a direction: an array of d numbers, or an `Answer`."""
+"""Function from its own part of the units, already projected, to an array of d numbers or an `OracleAnswer`."""
 
 _NOTHING = 1e-9
 
@@ -32,26 +32,28 @@ _NOTHING = 1e-9
 def deflate(
     units: Units, k: int, oracles: Oracle | Sequence[Oracle]
 ) -> tuple[FloatArray, list[dict[str, object]]]:
-    """Find k orthonormal rows, and what the oracle told about each.
+    """Return k orthonormal rows, and the diagnostics of the oracle for each.
 
     Parameters
     ----------
     units : Units
-        All of them; parts are by coin, or by place where the plan is a range of places.
+        All units. Parts are by coin, or by position if the plan is a range of positions.
+    k : int
+        Number of components.
     oracles : callable, or one callable per component
-        The oracle.
+        Oracle.
 
     Formal guarantees
     -----------------
-    Parts are disjoint, so the whole costs what the dearest oracle call costs. If every call is zeta-approximate
-    for P Sigma P, the answer captures (1 - zeta^2) of what the best k directions capture (the paper's
-    meta-theorem).
+    Parts are disjoint, so the whole run costs as much as the most expensive oracle call. If every call is
+    zeta-approximate for P Sigma P, the components capture (1 - zeta^2) of the variance that the best k components
+    capture (the paper's meta-theorem).
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
-    direction outside Im(P), or 0   a random direction in Im(P), and `random_direction` is told
-    not d finite numbers            refused: the oracle is broken
+    direction outside Im(P), or 0   a random direction in Im(P), and `random_direction` is reported
+    not d finite numbers            refused: the oracle has an error
     ==============================  ==================================================================
 
     References
@@ -60,27 +62,29 @@ def deflate(
     """
     calls = list(oracles) if isinstance(oracles, Sequence) else [oracles] * k
     if len(calls) != k:
-        raise InvalidInputError(f"expected one oracle, or {k} of them, got {len(calls)}.")
+        raise InvalidInputError(f"expected one oracle, or {k} oracles, got {len(calls)}.")
     # 1
     parts = units.split(k) if k > 1 else (units,)
     U = np.zeros((units.d, 0))
-    told: list[dict[str, object]] = []
+    diagnostics: list[dict[str, object]] = []
     # 2
     for part, oracle in zip(parts, calls, strict=True):
         view = part.projected(U)
         # 3
         answer = oracle(view)
-        direction = answer.direction if isinstance(answer, Answer) else answer
+        direction = answer.direction if isinstance(answer, OracleAnswer) else answer
         u, found = _inside(view, direction)
-        told.append({**(answer.diagnostics if isinstance(answer, Answer) else {}), "random_direction": not found})
+        diagnostics.append(
+            {**(answer.diagnostics if isinstance(answer, OracleAnswer) else {}), "random_direction": not found}
+        )
         # 4
         U = np.concatenate([U, u[:, None]], axis=1)
     # 5
-    return np.ascontiguousarray(U.T), told
+    return np.ascontiguousarray(U.T), diagnostics
 
 
 def _inside(units: Units, direction: Any) -> tuple[FloatArray, bool]:
-    """The direction put into Im(P) at length 1, and whether there was anything left of it."""
+    """Return the direction projected to Im(P) at length 1, and whether its projection is not zero."""
     u = np.asarray(direction, dtype=np.float64)
     if u.size != units.d or not np.all(np.isfinite(u)):
         raise InvalidInputError(
@@ -94,13 +98,13 @@ def _inside(units: Units, direction: Any) -> tuple[FloatArray, bool]:
     length = float(np.linalg.norm(inside))
     if length <= _NOTHING * float(np.linalg.norm(u)):
         return units.random_start(1)[:, 0], False
-    # what rounding left of the directions taken off is large against a short vector: once more at length 1
+    # rounding errors along the removed components are large relative to a short vector: project again at length 1
     inside = units.inside(inside / length)
     return inside / float(np.linalg.norm(inside)), True
 
 
 def by_deflation(units: Units, k: int, oracles: Oracle | Sequence[Oracle], *, algorithm: str) -> Release:
-    """The release of a deflation; where the number of units is public, parts are by place."""
+    """Run deflation and return its release. Parts are by position if the number of units is public."""
     if units.number_is_public:
         units.veil.ledger.declare("number of units", note="public under replace", purpose=Purpose.COUNT)
         units = units.by_position()

@@ -1,4 +1,4 @@
-"""What a run reports about itself: radii, noise, rounds. All of it is released or follows from releases."""
+"""Diagnostics of a run, such as radii, noise and rounds. All are releases, or post-processing of releases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eigenveil.mechanisms import NoisyLeftOut
 
 
 class Diagnostics(Mapping[str, Any]):
-    """Base of typed diagnostics: frozen dataclasses whose fields can also be read by name, as files and tables do.
+    """Base class of diagnostics: frozen dataclasses that are also mappings from the names of their fields.
 
     Examples
     --------
@@ -41,14 +41,15 @@ class Round(Diagnostics):
     Parameters
     ----------
     kind : {"pilot", "narrow", "wide", "last"}
-        What it was for: a random start, a centre that was far off, directions that had not converged, the end.
+        Purpose of the round: a random start, a centre far from the mean, directions that had not converged, or the
+        end.
     share : float
         Share of the run's mu^2.
     radius, kept, noise, offset : float
-        The clip, the share of units that it left whole (as released), the noise on an entry, and how far the mean
-        lay from the centre over the radius.
+        Clipping radius, share of units that it left unchanged (as released), noise on an entry, and distance of
+        the mean from the centre in units of the radius.
     inside, columns : float, tuple of float
-        Weights of what lies inside the span, and of every column.
+        Factor of damping inside the span, and weight of every column.
     """
 
     kind: str
@@ -63,9 +64,9 @@ class Round(Diagnostics):
 
 @dataclass(frozen=True, eq=False)
 class Followed(Diagnostics):
-    """What is known of Sigma along all tracked directions: the released components, then the oversampled ones.
+    """Estimate of Sigma along all tracked directions: the released components, then the oversampled ones.
 
-    `noise` and `inside` are standard deviations of an entry of Sigma w, outside the span and within it.
+    `noise` and `inside` are standard deviations of an entry of Sigma w, outside the tracked span and inside it.
     """
 
     eigenvalues: tuple[float, ...]
@@ -75,17 +76,17 @@ class Followed(Diagnostics):
 
 @dataclass(frozen=True, eq=False)
 class LeftOutDiagnostics(Diagnostics):
-    """What was left out of units, by noisy numbers.
+    """Noisy counts of what was excluded from units.
 
     Parameters
     ----------
     people, rows : float, optional
-        How many people have a row that was left out, and the sum over people of the share of their rows that were;
-        None where every unit is one row.
+        Number of people with an excluded row, and sum over people of the share of their rows that were excluded.
+        None if every unit is one row.
     unknown : dict of str to float
-        For every group of columns, how many units have a row that is 0 in all of them.
+        For every group of columns, number of units with a row that is 0 in all of them.
     noise : float
-        Standard deviation of the noise on each.
+        Standard deviation of the noise on each number.
     """
 
     people: float | None
@@ -95,7 +96,7 @@ class LeftOutDiagnostics(Diagnostics):
 
     @classmethod
     def of(cls, lost: NoisyLeftOut) -> Self:
-        """What was bought."""
+        """Return the diagnostics of bought counts."""
         numbers = [one for one in (lost.people, lost.rows, *lost.unknown.values()) if one is not None]
         return cls(
             people=None if lost.people is None else lost.people.value,
@@ -107,23 +108,23 @@ class LeftOutDiagnostics(Diagnostics):
 
 @dataclass(frozen=True, eq=False)
 class TrackedDiagnostics(Diagnostics):
-    """Of `tracked_pca`.
+    """Diagnostics of `tracked_pca`.
 
     Parameters
     ----------
     n_hat, bad_units : float, float or None
-        Noisy numbers of good and of bad units; no number of bad ones where n was declared.
+        Noisy counts of valid and of invalid units. Invalid units are not counted if n was declared.
     rounds : tuple of Round
-        One after the other; empty where only Sigma itself was asked for.
+        Rounds in order; empty if only Sigma itself was bought.
     clip : float or None
-        The share of units that the release of Sigma left whole; None where it was not asked for.
+        Share of units that the release of Sigma left unchanged. None if Sigma was not bought.
     expected_zeta : float
-        The square root of the share of energy that the method expected to lose to noise, clipping and incomplete
-        convergence, just before its last round. The sample's own error comes on top.
+        Square root of the share of energy that the method expected to lose to noise, clipping and incomplete
+        convergence, just before its last round. It does not include the sampling error.
     passes : int
-        How often the data were read.
+        Number of passes over the data.
     followed : Followed
-        What is known along all tracked directions.
+        Estimate along all tracked directions.
     """
 
     n_hat: float
@@ -137,14 +138,14 @@ class TrackedDiagnostics(Diagnostics):
 
 @dataclass(frozen=True, eq=False)
 class TrackedPeopleDiagnostics(TrackedDiagnostics):
-    """Of `tracked_pca` where something can be left out of a unit: also noisy numbers of it."""
+    """Diagnostics of `tracked_pca` if something can be excluded from a unit, with noisy counts of it."""
 
     left_out: LeftOutDiagnostics
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixDiagnostics(Diagnostics):
-    """Of `dp_gauss_1`: the clip, the number of units, and whether noise was as printed."""
+    """Diagnostics of `dp_gauss_1`: clipping radius, number of units, and whether the printed noise was used."""
 
     radius: float
     n_hat: float | None
@@ -153,7 +154,7 @@ class MatrixDiagnostics(Diagnostics):
 
 @dataclass(frozen=True, eq=False)
 class ProjectorDiagnostics(Diagnostics):
-    """Of `dp_gauss_2`: whether the gap could not be proven, the clip, and the number of units."""
+    """Diagnostics of `dp_gauss_2`: whether the gap test failed, clipping radius, and number of units."""
 
     bottom: bool
     radius: float | None
@@ -162,14 +163,14 @@ class ProjectorDiagnostics(Diagnostics):
 
 @dataclass(frozen=True, eq=False)
 class PrintedProjectorDiagnostics(ProjectorDiagnostics):
-    """Of `dp_gauss_2` as printed: also how often the gap was drawn."""
+    """Diagnostics of `dp_gauss_2` as printed, with the number of times that the gap was drawn."""
 
     gap_draws: int
 
 
 @dataclass(frozen=True, eq=False)
 class PowerDiagnostics(Diagnostics):
-    """Of `dp_power_method`: the clip of every round, the number of units, and how many rounds there were."""
+    """Diagnostics of `dp_power_method`: clipping radius of every round, number of units, and number of rounds."""
 
     radius: tuple[float, ...]
     n_hat: float | None
@@ -178,7 +179,7 @@ class PowerDiagnostics(Diagnostics):
 
 @dataclass(frozen=True, eq=False)
 class StreamDiagnostics(Diagnostics):
-    """Of a stream: closed batches and their size, rounds made, and what the last round released."""
+    """Diagnostics of a stream: number of closed batches, their size, rounds, and releases of the last round."""
 
     batches: int
     batch_size: int | None
@@ -190,7 +191,7 @@ class StreamDiagnostics(Diagnostics):
 
 
 class PerComponent(dict[str, tuple[Any, ...]]):
-    """Of deflation: whatever the oracle reported, by name, with one entry per component."""
+    """Diagnostics of deflation: the values that the oracle reported, by name, with one entry per component."""
 
 
 KINDS: dict[str, type[Diagnostics | PerComponent]] = {
@@ -206,16 +207,16 @@ KINDS: dict[str, type[Diagnostics | PerComponent]] = {
         PerComponent,
     )
 }
-"""Every kind by its name, as files name it."""
+"""Classes of diagnostics by their name in files."""
 
 
 def restored(kind: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Diagnostics of that kind from the values that a file held.
+    """Return diagnostics of a kind, from the values in a file.
 
     Raises
     ------
     KeyError, TypeError
-        There is no such kind, or it has other fields.
+        The kind is unknown, or has other fields.
     """
     given = dict(values)
     if issubclass(KINDS[kind], TrackedDiagnostics):
@@ -227,7 +228,7 @@ def restored(kind: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def fits(algorithm: str, diagnostics: Mapping[str, Any]) -> bool:
-    """Whether a release of that name has diagnostics of this kind."""
+    """Whether these diagnostics have the kind that releases of this algorithm have."""
     own: dict[str, type[Any]] = {
         "tracked": TrackedDiagnostics,
         "dp-gauss-1": MatrixDiagnostics,

@@ -1,9 +1,9 @@
-"""DP-Gauss-1 (Analyze Gauss): noise on the clipped second moment, then its eigenvectors.
+"""DP-Gauss-1 (Analyze Gauss): eigenvectors of a noisy clipped second moment.
 
 DPGauss1({A_i}, k):
-  1  n_hat, R <- Bounds                                              # public, or bought
+  1  n_hat, R <- Bounds                                              # public or bought
   2  S <- sum_i clip_R(A_i) + E, E symmetric Gaussian for sensitivity R (2 R under replace)
-  3  return the top k eigenvectors of S, and its top k eigenvalues over n_hat
+  3  return the top k eigenvectors of S, and its top k eigenvalues divided by n_hat
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class Gauss1Options(BoundOptions):
             raise InvalidInputError(f"noise must be 'exact' or 'printed', got {self.noise!r}.")
 
     def aside(self, epsilon: float, delta: float) -> tuple[float, float]:
-        """Nothing; printed noise is refused where it is not proven."""
+        """Return (0, 0). Raise for printed noise with an epsilon that its proof does not cover."""
         if self.noise == "printed" and not epsilon <= 1:
             raise InvalidInputError(
-                f"the printed noise is proven for epsilon up to 1 only, got {epsilon!r}.",
-                hint="Leave noise='exact', which is right for every epsilon and smaller.",
+                f"the printed noise is proven only for epsilon up to 1, got {epsilon!r}.",
+                hint="Use noise='exact', which is valid for every epsilon and smaller.",
             )
         return super().aside(epsilon, delta)
 
     def most_passes(self, d: int, k: int, relation: Relation) -> int:  # noqa: ARG002
-        """The number of units, a radius, the sum."""
+        """Return the number of passes: the count of units, the radius, and the sum."""
         return 3
 
 
@@ -69,57 +69,60 @@ def dp_gauss_1(
     eigenvalues: bool = True,
     **arguments: Unpack[RunArguments],
 ) -> Release:
-    """Top k directions from a noisy second moment.
+    """Find k components as the top eigenvectors of a noisy second moment.
 
     Parameters
     ----------
-    samples : anything that holds rows, or what `eigenveil.samples` makes
-        The units. Matrices need be neither positive semidefinite nor symmetric: their symmetric part counts.
+    samples : anything that holds rows, or the result of an `eigenveil.samples` function
+        Units. Matrices need be neither positive semidefinite nor symmetric. Only their symmetric part is used.
     k : int
-        Number of directions, 1 to d.
+        Number of components, from 1 to d.
     epsilon, delta : float
-        The cost of everything together.
+        Privacy budget of the whole run.
     beta : float, optional
-        Public bound on the length of a row; each A_i is clipped to Frobenius norm beta^2. None: bought.
+        Public bound on the norm of a row. Each A_i is clipped to Frobenius norm beta^2. None: it is bought.
     n : int, optional
-        Number of units, if public. None: bought where it is needed.
+        Number of units, if it is public. None: it is bought where it is needed.
     quantile : float
-        Share of the units that a bought bound is to hold; lowered where noise would hide the search.
+        Share of the units that a bought bound should include. It is lowered if noise would hide the
+        result of the search.
     noise : {"exact", "printed"}
-        "printed": the paper's E, with the classical constant and full noise off the diagonal.
+        Noise from the exact Gaussian curve, or "printed": the paper's E, with the classical constant and full
+        noise off the diagonal.
     eigenvalues : bool
-        False: none are returned, and with a public `beta` no count is bought.
+        Whether to return eigenvalues. If not, no count is bought when `beta` is public.
     relation, ledger, random_state, engine
-        As everywhere: what neighbours are, a ledger to charge, a seed (not private), who does the sums.
+        Neighbouring relation, a ledger to charge, a seed (not private), and what computes the sums: see
+        `RunArguments`.
 
     Formal guarantees
     -----------------
-    *Relation:* either. *Sensitivity:* of the sum, exactly R in Frobenius norm (*add-remove*) or 2 R (*replace*),
-    as `noisy_clipped_sum` proves; R is public or an earlier release. *Cost:* mu-GDP in all with mu for (epsilon,
-    delta), of which bounds take 1 % and 6 % of mu^2 where bought. Steps after the noise are post-processing.
+    *Relation:* both. *Sensitivity* of the sum: exactly R in Frobenius norm (*add-remove*) or 2 R (*replace*), as
+    `noisy_clipped_sum` proves. R is public or an earlier release. *Cost:* mu-GDP in total with the mu of (epsilon,
+    delta). Bounds get 1 % and 6 % of mu^2 if they are bought. Steps after the noise are post-processing.
 
     *Printed noise* has standard deviation R sqrt(2 ln(1.25/delta))/epsilon on and above the diagonal (twice that
-    under *replace*): the Gaussian mechanism with mu = epsilon/sqrt(2 ln(1.25/delta)), on coordinates of which
-    those off the diagonal get sqrt(2) more than they need. The ledger is charged that mu, which for epsilon <= 1
-    is within (epsilon, delta); a larger epsilon is refused, as the constant is not proven there.
+    under *replace*). It is the Gaussian mechanism with mu = epsilon/sqrt(2 ln(1.25/delta)), in which the
+    off-diagonal coordinates get sqrt(2) times more noise than they need. The ledger is charged that mu, which for
+    epsilon <= 1 is within (epsilon, delta). A larger epsilon is refused, since the constant is not proven there.
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
-    no units, one unit              k directions of noise
-    all equal, all zero             as any; noise of all zero is of the order of the radius
-    k = d, d = 1                    all directions, ordered by noisy eigenvalue
-    huge, nan, inf                  clipped; a bad unit adds 0
-    negative noisy eigenvalues      returned as they are: cutting them would hide how loud the noise is
+    no units, one unit              k random components, determined by noise
+    all equal, all zero             no special case; for zeros, noise is of the order of the radius
+    k = d, d = 1                    all components, ordered by noisy eigenvalue
+    huge, nan, inf                  clipped; an invalid unit adds 0
+    negative noisy eigenvalues      returned unchanged: clipping them would hide how large the noise is
     ==============================  ==================================================================
 
     Deviations from the paper
     -------------------------
-    - The Frobenius norm is clipped and not the trace, which bounds it for positive semidefinite A_i only. For
-      rows the two are the same number.
-    - Noise is calibrated by the exact Gaussian curve, and is smaller by sqrt(2) off the diagonal, since an entry
-      there counts twice in the Frobenius norm: the same guarantee. ``noise="printed"`` has the paper's.
-    - beta is public or paid for; the paper takes it from the distribution.
+    - The Frobenius norm is clipped, not the trace, which bounds the Frobenius norm only for positive semidefinite
+      A_i. For rows the two are equal.
+    - Noise is calibrated by the exact Gaussian curve. It is smaller by sqrt(2) off the diagonal, since such an
+      entry counts twice in the Frobenius norm, for the same guarantee. ``noise="printed"`` uses the paper's noise.
+    - beta is public or bought. The paper takes it from the distribution.
     - Eigenvalues are returned. Clipping makes them too small by an amount that no release shows.
 
     References
@@ -139,7 +142,7 @@ def dp_gauss_1(
 
 
 def run(units: Units, k: int, options: Gauss1Options) -> Release:
-    """Steps 1 to 3."""
+    """Run steps 1 to 3."""
     printed_mu = None if options.noise == "exact" else _printed_mu(units)
     # 1
     bounds = buy_bounds(units, options.declared, count=options.eigenvalues)
@@ -174,7 +177,7 @@ DP_GAUSS_1 = Algorithm(name="dp-gauss-1", options=Gauss1Options, run=run, varian
 
 
 def _printed_sum(units: Units, radius: float, mu: float) -> FloatArray:
-    """Step 2 with noise of the same size on and above the diagonal."""
+    """Step 2 with noise of the same scale on and above the diagonal."""
     d = units.d
     grant = units.veil.gaussian(
         _WHAT,
@@ -193,7 +196,7 @@ def _printed_sum(units: Units, radius: float, mu: float) -> FloatArray:
 
 
 def _printed_mu(units: Units) -> float:
-    """The mu of the classical Gaussian mechanism, where it is proven."""
+    """Return the mu of the classical Gaussian mechanism, for an epsilon that its proof covers."""
     epsilon, delta = units.stated_cost
     assert epsilon <= 1, "checked by Gauss1Options.aside"
     return epsilon / math.sqrt(2 * math.log(1.25 / delta))

@@ -1,14 +1,14 @@
-"""DP-Gauss-2: the projector onto the top k directions, noised as little as the eigengap allows.
+"""DP-Gauss-2: a noisy projector onto the top k components, with as little noise as the eigengap allows.
 
 DPGauss2({A_i}, k):
-  1  n_hat, R <- Bounds                                              # public, or bought
+  1  n_hat, R <- Bounds                                              # public or bought
   2  X <- sum_i clip_R(A_i), exactly; lambda, V <- eigh(X)
-  3  g <- max(0, min(lambda_k - lambda_{k+1}, T - ||X||_F)), T = what ||X||_F can be with n_hat units
+  3  g <- max(0, min(lambda_k - lambda_{k+1}, T - ||X||_F)), T = an upper bound on ||X||_F for n_hat units
   4  y <- g + Lap(b/eps1) - (b/eps1) ln(1/(2 delta1)), b = R         # a private lower bound on the gap
-  5  if y <= R: return a random basis, and say so
+  5  if y <= R: return a random basis (bottom), with a warning
   6  S <- V_k V_k^T + symmetric Gaussian for sensitivity sqrt(2) R/(y - R)
   7  return the top k eigenvectors of S
-Under replace b and the sensitivity in 6 are doubled.
+Under replace, b and the sensitivity in step 6 are doubled.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Gauss2Options(BoundOptions):
             )
 
     def aside(self, epsilon: float, delta: float) -> tuple[float, float]:
-        """What the test on the gap costs: as asked for, else a share of the whole."""
+        """Return the privacy budget of the gap test: the options, or by default a share of the whole."""
         if self.not_private:
             return epsilon / 2, 0.0
         first = epsilon / 4 if self.test_epsilon is None else self.test_epsilon
@@ -68,12 +68,12 @@ class Gauss2Options(BoundOptions):
             raise InvalidInputError(
                 f"test_epsilon and test_delta must lie strictly within ({epsilon!r}, {delta!r}), "
                 f"got ({first!r}, {second!r}).",
-                hint="Both the test of the gap and the release after it need a part.",
+                hint="Both the gap test and the release after it need a part of the budget.",
             )
         return first, second
 
     def most_passes(self, d: int, k: int, relation: Relation) -> int:  # noqa: ARG002
-        """The number of units, a radius, the sum; nothing is read where all directions are asked for."""
+        """Return the number of passes: the count of units, the radius and the sum; none for k = d."""
         return 3 if k < d else 0
 
 
@@ -93,81 +93,88 @@ def dp_gauss_2(
     not_private: bool = False,
     **arguments: Unpack[RunArguments],
 ) -> Release:
-    """Top k directions from their projector, by propose-test-release on the eigengap.
+    """Find k components from their noisy projector, by propose-test-release on the eigengap.
 
-    The k directions come in no particular order: a projector does not tell them apart.
+    The k components are in no particular order, since a projector does not distinguish them.
 
     Parameters
     ----------
-    samples : anything that holds rows, or what `eigenveil.samples` makes
-        The units.
+    samples : anything that holds rows, or the result of an `eigenveil.samples` function
+        Units.
     k : int
-        Number of directions, 1 to d.
+        Number of components, from 1 to d.
     epsilon, delta : float
-        The cost of everything together.
+        Privacy budget of the whole run.
     beta : float, optional
-        Public bound on the length of a row; each A_i is clipped to Frobenius norm beta^2. None: bought.
+        Public bound on the norm of a row. Each A_i is clipped to Frobenius norm beta^2. None: it is bought.
     n : int, optional
-        Number of units, if public: a sum larger than 2 n clipped units could be ends at bottom. None: bought.
+        Number of units, if it is public. A sum that exceeds the largest possible sum of 2 n clipped units results
+        in bottom. None: it is bought.
     quantile : float
-        Share of the units that a bought bound is to hold.
+        Share of the units that a bought bound should include.
     test_epsilon, test_delta : float, optional
-        (eps1, delta1), the part of (epsilon, delta) that tests the gap: a quarter and a half by default.
+        (eps1, delta1), the part of (epsilon, delta) for the gap test. By default a quarter and a half.
     psd : bool
-        Declares that every matrix that could ever come is positive semidefinite. Rows and people always
-        are, and spiked units whose spikes are not negative. Without it the gap of matrices is taken to move twice
-        as far, and no promise is needed.
+        Declare that every possible matrix is positive semidefinite. Rows and people always are, and so are spiked
+        units whose spikes are not negative. Without this declaration the gap of matrices is assumed to move twice
+        as far, and nothing has to be guaranteed.
     not_private : bool
-        True: the algorithm as printed, for reproduction only; needs `beta`. Everything says "not private".
+        Run the algorithm as printed, for reproduction only. Needs `beta`. The result is marked "not private".
     relation, ledger, random_state, engine
-        As everywhere: what neighbours are, a ledger to charge, a seed (not private), who does the sums. A shared
+        Neighbouring relation, a ledger to charge, a seed (not private), and what computes the sums: see
+        `RunArguments`. A shared
         ledger must have (eps1, delta1) set aside.
 
     Formal guarantees
     -----------------
-    *Relation:* either. *Cost:* (eps1, delta1) for the test from the part set aside; mu-GDP, mu for (epsilon -
-    eps1, delta - delta1), for bounds and the release: (epsilon, delta) in all. After bottom the release is not
-    charged. *Sensitivity*, for X' = X + E with ||E||_F <= m, the eigenvalues of E in [-a, c]:
+    *Relation:* both. *Cost:* (eps1, delta1) for the test, from the part that is set aside; and mu-GDP, with the mu
+    of (epsilon - eps1, delta - delta1), for the bounds and the release: (epsilon, delta) in total. After bottom
+    the release is not charged. *Sensitivity*, for X' = X + E with ||E||_F <= m and the eigenvalues of E in
+    [-a, c]:
 
-    - *The gap.* By Weyl each of lambda_k, lambda_{k+1} moves by something in [-a, c], so their difference moves by
-      at most a + c. One PSD unit more or less: m = R and {a, c} = {0, R}, since ||E||_2 <= ||E||_F; the gap
-      moves by R. One PSD unit for another: m <= 2 R, a, c <= R; it moves by 2 R. Not PSD: twice as far.
-    - *The projector.* Let P, P' project on the top k of X and X', eta = lambda_k(X) - lambda_{k+1}(X') >= g - c.
-      For eta > 0 let Z = P'^c P, P'^c = I - P'. Then P'^c E P = (P'^c X' P'^c) Z - Z (P X P): the left factor
-      has eigenvalues up to lambda_{k+1}(X') on its range, the right one from lambda_k(X) on, so ||P'^c E P||_F >=
-      eta ||Z||_F (Davis & Kahan), and ||P - P'||_F = sqrt(2) ||Z||_F <= sqrt(2) m/(g - c).
-      With m = c = R this is sqrt(2) R/(g - R); with m = 2 R, c = R, as after a replacement, twice that.
-    - *The cap.* ||X||_F moves by at most m, which is not more than the gap does, and so does a minimum of the two.
+    - *Gap.* By Weyl's inequality, each of lambda_k and lambda_{k+1} moves by a number in [-a, c]. So their
+      difference moves by at most a + c. If one PSD unit is added or removed, m = R and {a, c} = {0, R}, since
+      ||E||_2 <= ||E||_F, and the gap moves by at most R. If one PSD unit is replaced by another, m <= 2 R and
+      a, c <= R, and the gap moves by at most 2 R. Without PSD, it moves at most twice as far.
+    - *Projector.* Let P and P' project on the top k eigenvectors of X and X'. Let
+      eta = lambda_k(X) - lambda_{k+1}(X') >= g - c. For eta > 0 let Z = P'^c P with P'^c = I - P'. Then
+      P'^c E P = (P'^c X' P'^c) Z - Z (P X P). The left factor has eigenvalues of at most lambda_{k+1}(X') on its
+      range, and the right factor has eigenvalues of at least lambda_k(X). So ||P'^c E P||_F >= eta ||Z||_F
+      (Davis & Kahan), and ||P - P'||_F = sqrt(2) ||Z||_F <= sqrt(2) m/(g - c). With m = c = R this is
+      sqrt(2) R/(g - R). With m = 2 R and c = R, as after a replacement, it is twice that.
+    - *Cap.* ||X||_F moves by at most m, which is at most the bound for the gap. So the minimum of the two also
+      moves by at most the bound for the gap.
 
-    So the margin g and sensitivity_at(y) = sqrt(2) m/(y - c), y > c, are what `propose_test_release` asks for.
-    T = (2 n_hat + 16 standard deviations of n_hat) R is a public number that caps what floats can get wrong.
+    So the margin g and sensitivity_at(y) = sqrt(2) m/(y - c) for y > c satisfy the conditions of
+    `propose_test_release`. T = (2 n_hat + 16 standard deviations of n_hat) R is a public number that bounds the
+    rounding errors.
 
-    *Floats.* X is a sum of integers, so exact. A clipped PSD unit is rounded to the grid and so PSD only up to
-    some nu (see `_psd_error`, .4 % of R), which is added to a and c. `certified_eigh` returns the exact
-    eigenvalues and (up to a checked error) eigenvectors of X + D, ||D||_F <= rho, about backward_error(d)
-    (T + 4 R), wherever the test can pass: so m and c grow by 2 rho, and the computed g errs by at most 2 rho.
-    rho is 2e-5 of R for d = 200, n = 1e5.
+    *Floats.* X is a sum of integers, and so it is exact. A clipped PSD unit is rounded to the grid. So it is PSD
+    only up to an error nu (see `_psd_error`, .4 % of R), which is added to a and c. `certified_eigh` returns the
+    exact eigenvalues and (up to a checked error) eigenvectors of X + D with ||D||_F <= rho, where rho is about
+    backward_error(d) (T + 4 R), wherever the test can pass. So m and c grow by 2 rho, and the computed g differs
+    from the exact one by at most 2 rho. rho is 2e-5 of R for d = 200, n = 1e5.
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
     no units, one unit, few units   bottom
     all equal                       released if the common matrix has a gap
-    k = d, d = 1                    the standard basis: V V^T = I whatever the data, so nothing is charged
+    k = d, d = 1                    the standard basis: V V^T = I for all data, so nothing is charged
     no gap after lambda_k           bottom: a random basis, a warning, ``diagnostics["bottom"]``
-    huge, nan, inf                  clipped; a bad unit adds 0
+    huge, nan, inf                  clipped; an invalid unit adds 0
     ==============================  ==================================================================
 
     Deviations from the paper
     -------------------------
-    - Propose-test-release, which the paper names as the compliant form, in place of drawing again until
-      the gap is positive.
-    - The Laplace noise is scaled with beta^2, without which it does not cover how far the gap moves.
-    - Noise is put on V_k V_k^T, as V_k itself jumps when eigenvalues cross or signs turn.
-    - The Frobenius norm is clipped, not the trace; all that the proof takes from PSD units is their sign.
-    - A count is always bought (1 % of mu^2) unless n is public: the error of eigh grows with the sum.
-    - ``not_private=True`` follows the print, but for the form of E: a symmetric E cannot be added to a d x k
-      matrix, so every entry of V_k gets noise of its own.
+    - Propose-test-release, which the paper names as the compliant form, replaces drawing again until the gap is
+      positive.
+    - The Laplace noise is scaled by beta^2. Otherwise it would not cover the sensitivity of the gap.
+    - Noise is added to V_k V_k^T, since V_k itself jumps when eigenvalues cross or signs change.
+    - The Frobenius norm is clipped, not the trace. The proof uses only the sign of the eigenvalues of PSD units.
+    - A count is always bought (1 % of mu^2) unless n is public, since the error of eigh grows with the sum.
+    - ``not_private=True`` follows the printed algorithm except for the form of E: a symmetric E cannot be added to
+      a d x k matrix, so every entry of V_k gets independent noise.
 
     References
     ----------
@@ -195,7 +202,7 @@ def dp_gauss_2(
 
 
 def run(units: Units, k: int, options: Gauss2Options) -> Release:
-    """Steps 1 to 7, or the algorithm as printed."""
+    """Run steps 1 to 7, or the algorithm as printed."""
     if options.not_private:
         return _printed(units, k, options.declared)
     if k == units.d:
@@ -205,7 +212,7 @@ def run(units: Units, k: int, options: Gauss2Options) -> Release:
         return _release(units, np.eye(units.d), ProjectorDiagnostics(bottom=False, radius=None, n_hat=None))
     # 1
     bounds = buy_bounds(units, options.declared)
-    S = _noisy_projector(units, k, bounds, psd=options.psd)
+    S = _buy_projector(units, k, bounds, psd=options.psd)
     # 5, 7
     basis = units.random_start(k).T if S is None else np.linalg.eigh(S)[1][:, ::-1][:, :k].T
     diagnostics = ProjectorDiagnostics(bottom=S is None, radius=bounds.radius, n_hat=bounds.n_hat)
@@ -215,14 +222,14 @@ def run(units: Units, k: int, options: Gauss2Options) -> Release:
 DP_GAUSS_2 = Algorithm(name="dp-gauss-2", options=Gauss2Options, run=run, variances=False)
 
 
-def _noisy_projector(units: Units, k: int, bounds: Bounds, *, psd: bool) -> FloatArray | None:
+def _buy_projector(units: Units, k: int, bounds: Bounds, *, psd: bool) -> FloatArray | None:
     """Steps 2 to 6; None is bottom."""
     d, R = units.d, bounds.radius
     assert bounds.n_hat is not None
     cap = (2 * bounds.n_hat + 16 * bounds.n_noise) * R
     # 2, 3
     g, projector = _gap_and_projector(units, k, R, cap)
-    rho = 1.01 * (backward_error(d) + 2.0**-52) * (cap + 4 * R)  # and integers beyond 2^53 became floats
+    rho = 1.01 * (backward_error(d) + 2.0**-52) * (cap + 4 * R)  # 2^-52: integers above 2^53 were rounded
     reach = _reach(units, R, psd=psd)
     # 4, 5, 6
     noisy = propose_test_release(
@@ -244,14 +251,14 @@ def _noisy_projector(units: Units, k: int, bounds: Bounds, *, psd: bool) -> Floa
 
 @dataclass(frozen=True)
 class Reach:
-    """How far one unit can move X: its gap, the Frobenius norm m, and c, what lambda_{k+1} can gain."""
+    """Bounds on the change of X by one unit: of the gap, of the Frobenius norm (m), and of lambda_{k+1} (c)."""
 
     gap: float
     m: float
     c: float
 
     def at(self, y: float, rho: float) -> float | None:
-        """The sensitivity of the projector where the gap is at least y; None where nothing is promised."""
+        """Return the sensitivity of the projector if the gap is at least y, or None if there is no bound."""
         room = y - (self.c + 2 * rho)
         return math.sqrt(2) * (self.m + 2 * rho) / room if room > 0 else None
 
@@ -260,7 +267,7 @@ def _reach(units: Units, R: float, *, psd: bool) -> Reach:
     relation = units.veil.relation
     m = relation.distance_between_sums(R)
     if not units.operator.semidefinite:
-        projected = getattr(units.operator, "removed", None) is not None  # what cancels may come out negative
+        projected = getattr(units.operator, "removed", None) is not None  # cancellation may give negative values
         if not psd or projected:
             return Reach(gap=2 * m, m=m, c=m)
         stated = "all matrices are positive semidefinite"
@@ -270,13 +277,13 @@ def _reach(units: Units, R: float, *, psd: bool) -> Reach:
 
 
 def _psd_error(units: Units, R: float) -> float:
-    """nu: how far below 0 an eigenvalue of a clipped PSD unit can come out by rounding.
+    """Return nu, a bound on how far below 0 rounding can move an eigenvalue of a clipped PSD unit.
 
-    Dense rows are rounded before they are multiplied: they add y y^T, and the sum is rounded by a step an entry
-    at most. Other kernels clip to the grid within R/1000 of c A, in Frobenius norm, and far closer in double
-    precision. The mean over a person's m <= 2^31 rows errs by m 2^-52 of the trace, which is sqrt(d) R at most:
-    R/1000 for any d that could be held. The common part of spiked units is rounded by 2^-24 of itself before
-    clipping, by 2^-31 after.
+    Dense rows are rounded before they are multiplied: they add y y^T, and the sum is rounded by at most one step
+    per entry. Other kernels clip to the grid within R/1000 of c A in Frobenius norm, and much closer in double
+    precision. The mean over a person's m <= 2^31 rows has an error of m 2^-52 of the trace, which is at most
+    sqrt(d) R: R/1000 for any d that fits into memory. The common part of spiked units is rounded by 2^-24 of
+    itself before clipping, and by 2^-31 after.
     """
     nu = 2.0**-8 * R
     if isinstance(units.operator, SpikedOperator):
@@ -286,18 +293,18 @@ def _psd_error(units: Units, R: float) -> float:
 
 
 def _grid(R: float) -> int:
-    """The finest grid on which sums of 2^31 units cannot overflow: R is 2^31 to 2^32 steps."""
+    """Return the finest grid on which sums of 2^31 units cannot overflow: R is 2^31 to 2^32 steps."""
     return math.frexp(R)[1] - 32
 
 
 def _gap_and_projector(units: Units, k: int, R: float, cap: float) -> tuple[float, FloatArray]:
-    """Steps 2 and 3, on integers of the finest grid that cannot overflow."""
+    """Steps 2 and 3, with integers on the finest grid that cannot overflow."""
     d = units.d
     exponent = _grid(R)
     upper = np.triu(units.matrices().clipped_sum(np.zeros((d, d)), R, exponent))
     X = (upper + np.triu(upper, 1).T).astype(np.float64)
     size = math.ldexp(float(np.linalg.norm(X)), exponent)
-    if size > cap + 4 * R:  # neither this data set nor a neighbour can pass the test
+    if size > cap + 4 * R:  # neither this dataset nor a neighbouring one can pass the test
         return 0.0, np.zeros((d, d))
     values, V = certified_eigh(X)
     gap = math.ldexp(float(values[k - 1] - values[k]), exponent)
@@ -305,7 +312,7 @@ def _gap_and_projector(units: Units, k: int, R: float, cap: float) -> tuple[floa
 
 
 def _printed(units: Units, k: int, declared: Declared) -> Release:
-    """The algorithm as printed: not private."""
+    """Run the algorithm as printed, which is not private."""
     veil, d, (epsilon, delta) = units.veil, units.d, units.stated_cost
     veil.ledger.mark_not_private(NOT_PRIVATE)
     R = declared.radius

@@ -1,4 +1,4 @@
-"""DP-Power-Method: block power iteration, every product noised.
+"""DP-Power-Method: block power iteration with noise on every product.
 
 DPPowerMethod({A_i}, k):
   1  n_hat, R <- Bounds; X_0 <- random orthonormal d x m, m = min(k + oversampling, d)
@@ -53,15 +53,15 @@ class PowerOptions(BoundOptions):
 
     @property
     def printed_product(self) -> float | None:
-        """Alpha times beta for the printed scale, None for the other."""
+        """Alpha times beta for the printed scale; None for the other scale."""
         return None if self.alpha is None or self.beta is None else float(self.alpha) * float(self.beta)
 
     def number_of_rounds(self, d: int, k: int) -> int:
-        """L."""
+        """Return L, the number of rounds."""
         return power_rounds(d, k, spectrum=self.spectrum) if self.rounds is None else self.rounds
 
     def most_passes(self, d: int, k: int, relation: Relation) -> int:  # noqa: ARG002
-        """The number of units, a radius, and one pass per round."""
+        """Return the number of passes: the count of units, the radius, and one per round."""
         return 2 + self.number_of_rounds(d, k)
 
     def _check_scale(self) -> None:
@@ -99,70 +99,73 @@ def dp_power_method(
     start: FloatArray | None = None,
     **arguments: Unpack[RunArguments],
 ) -> Release:
-    """Top k directions by a noisy power iteration.
+    """Find k components by a noisy power iteration.
 
     Parameters
     ----------
-    samples : anything that holds rows, or what `eigenveil.samples` makes
-        The units.
+    samples : anything that holds rows, or the result of an `eigenveil.samples` function
+        Units.
     k : int
-        Number of directions, 1 to d.
+        Number of components, from 1 to d.
     epsilon, delta : float
-        The cost of everything together.
+        Privacy budget of the whole run.
     beta : float, optional
-        Public bound on the length of a row; A_i X is clipped to Frobenius norm beta^2. None: bought.
+        Public bound on the norm of a row. A_i X is clipped to Frobenius norm beta^2. None: it is bought.
     n : int, optional
-        Number of units, if public. None: bought where it is needed.
+        Number of units, if it is public. None: it is bought where it is needed.
     quantile : float
-        Share of the units that a bought bound is to hold.
+        Share of the units that a bought bound should include.
     rounds : int, optional
-        L. None: `power_rounds` of d and k, and of `spectrum` if given.
+        L, the number of rounds. None: `power_rounds` of d and k, and of `spectrum` if given.
     spectrum : (float, float), optional
-        lambda_k and lambda_{k+1}, if public: decides L.
+        lambda_k and lambda_{k+1}, if they are public. They determine L.
     oversampling : int
-        Columns iterated beyond k.
+        Number of columns that are iterated in addition to k.
     scale : {"beta-squared", "printed"}
-        What A_i X is clipped to. "printed" needs public `alpha` and `beta`.
+        Norm at which A_i X is clipped. "printed" needs public `alpha` and `beta`.
     alpha : float, optional
         Public bound on the l1 norm of a row, for the printed scale.
     eigenvalues : bool
-        False: none are returned, and with a public `beta` no count is bought.
+        Whether to return eigenvalues. If not, no count is bought when `beta` is public.
     start : array of shape (d, m), optional
-        Public: another X_0, for instance an earlier release. Orthonormalised first.
+        Public X_0 in place of a random one, such as an earlier release. It is orthonormalised first.
     relation, ledger, random_state, engine
-        As everywhere: what neighbours are, a ledger to charge, a seed (not private), who does the sums.
+        Neighbouring relation, a ledger to charge, a seed (not private), and what computes the sums: see
+        `RunArguments`.
 
     Formal guarantees
     -----------------
-    *Relation:* either. *Sensitivity:* in round l, exactly R_l (*add-remove*) or 2 R_l (*replace*), as
-    `noisy_clipped_sum` proves, whatever X_{l-1} is: it is a release, and A_i X_{l-1} itself is clipped. *Cost:*
-    rounds are mu/sqrt(L)-GDP each, together with the bounds mu-GDP, mu for (epsilon, delta).
+    *Relation:* both. *Sensitivity* in round l: exactly R_l (*add-remove*) or 2 R_l (*replace*), as
+    `noisy_clipped_sum` proves, for any X_{l-1}, since X_{l-1} is a release and A_i X_{l-1} itself is clipped.
+    *Cost:* each round is (mu/sqrt(L))-GDP, with the mu that the bounds leave. Rounds and bounds together are
+    mu-GDP with the mu of (epsilon, delta).
 
-    *What is not clipped.* X is orthonormal, so ||A X||_F <= ||A||_F, which for rows is ||a||^2: no row within beta
-    is clipped at R = beta^2. *Printed scale:* row i of a a^T X is a_i (a^T X), and ||a^T X|| <= ||a||_1 max_j
-    ||row j of X||, so ||a a^T X||_F <= ||a||_2 ||a||_1 max_j ||row j of X|| <= R_l for every row within alpha and
-    beta. So noise at the printed scale is private, and no opt-in is needed. It is the smaller scale only where X
-    is spread out (R_l < beta^2); ||a||_1 near sqrt(d) ||a||_2 makes it about sqrt(k) times the larger.
+    *Units that are not clipped.* X is orthonormal, so ||A X||_F <= ||A||_F, which for rows is ||a||^2. So no row
+    within beta is clipped at R = beta^2. *Printed scale:* row i of a a^T X is a_i (a^T X), and
+    ||a^T X|| <= ||a||_1 max_j ||row j of X||. So ||a a^T X||_F <= ||a||_2 ||a||_1 max_j ||row j of X|| <= R_l for
+    every row within alpha and beta. So noise at the printed scale is private, and no opt-in is needed. The printed
+    scale is smaller only if X is spread out (R_l < beta^2). If ||a||_1 is near sqrt(d) ||a||_2, it is about
+    sqrt(k) times larger.
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
-    no units, few units             k directions of noise
-    all zero                        as above
-    k = d, d = 1                    one round; all directions, ordered by noisy singular value
-    huge, nan, inf                  clipped; a bad unit adds 0
-    A_i not PSD, not symmetric      the iteration is that of sum A_i as it is; directions of large singular value
+    no units, few units             k random components, determined by noise
+    all zero                        the same
+    k = d, d = 1                    one round; all components, ordered by noisy singular value
+    huge, nan, inf                  clipped; an invalid unit adds 0
+    A_i not PSD, not symmetric      sum A_i is iterated unchanged; directions of large singular value
     ==============================  ==================================================================
 
     Deviations from the paper
     -------------------------
-    - The scale beta^2 by default: the l1 norm is of no use to an orthonormal iterate.
-    - Clipping is applied to A_i X, not to A_i: what lies within the bounds is not changed, what lies outside is
-      changed less, and it needs no l1 clip. The printed scale is that of the noise.
-    - Noise is calibrated by the exact Gaussian curve: std R_l sqrt(L)/mu, where Hardt & Price's constant gives R_l
-      sqrt(4 L ln(1/delta))/epsilon (2.3 times as much at (1, .01), 1.8 at (1, 1e-6)).
-    - The paper does not say what L is; see `power_rounds`.
-    - beta is public or paid for.
+    - The default scale is beta^2, since an orthonormal iterate does not benefit from the l1 norm.
+    - A_i X is clipped, not A_i. Units within the bounds are not changed, units outside are changed less, and no l1
+      clip is needed. The printed scale is the scale of the noise.
+    - Noise is calibrated by the exact Gaussian curve: its standard deviation is R_l sqrt(L)/mu. Hardt & Price's
+      constant gives R_l sqrt(4 L ln(1/delta))/epsilon (2.3 times as much at (1, .01), 1.8 at (1, 1e-6)).
+    - The paper does not specify L; see `power_rounds`.
+    - beta is public or bought.
 
     References
     ----------
@@ -193,10 +196,11 @@ def dp_power_method(
 
 
 def power_rounds(d: int, k: int, *, spectrum: tuple[float, float] | None = None) -> int:
-    """L = lambda_k/(lambda_k - lambda_{k+1}) ln d, from public numbers, rounded up; at least 2, and 1 for k = d.
+    """Return L = lambda_k/(lambda_k - lambda_{k+1}) ln d, rounded up; at least 2, but 1 for k = d.
 
-    That many rounds take a random start to the top k (Hardt & Price 2014, up to a constant). Where the
-    spectrum is not public the ratio is taken as 1, as behind a wide gap; more rounds mean more noise in each.
+    It depends on public numbers only. This number of rounds takes a random start to the top k (Hardt & Price 2014,
+    up to a constant). If the spectrum is not public, the ratio is assumed to be 1, as for a wide gap. More rounds
+    mean more noise in each.
 
     Examples
     --------
@@ -211,14 +215,14 @@ def power_rounds(d: int, k: int, *, spectrum: tuple[float, float] | None = None)
         if not (math.isfinite(here) and 0 <= below < here):
             raise InvalidInputError(
                 f"spectrum must be lambda_k above lambda_(k+1), neither negative, got {spectrum!r}.",
-                hint="Only public eigenvalues belong here; leave it out if none are.",
+                hint="Pass eigenvalues only if they are public; otherwise leave spectrum out.",
             )
         ratio = here / (here - below)
     return max(2, math.ceil(ratio * math.log(d)))
 
 
 def run(units: Units, k: int, options: PowerOptions) -> Release:
-    """Steps 1 to 6."""
+    """Run steps 1 to 6."""
     # 1
     rounds = options.number_of_rounds(units.d, k)
     columns = min(k + options.oversampling, units.d)

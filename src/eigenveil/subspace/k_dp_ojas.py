@@ -34,16 +34,16 @@ class KDPOjasOptions(Options):
             )
 
     def oracle(self, epsilon: float, delta: float) -> DPOjas:
-        """The oracle for one component, in a run that may cost this much."""
+        """Return the oracle for one component, in a run with this privacy budget."""
         printed = Printed(epsilon=epsilon, delta=delta, C=self.C_printed) if self.not_private else None
         return DPOjas(clip=self.clip, sampling=self.sampling, steps=self.steps, printed=printed)
 
     def aside(self, epsilon: float, delta: float) -> tuple[float, float]:
-        """As the oracle says."""
+        """Return the part of (epsilon, delta) that the oracle sets aside."""
         return self.oracle(epsilon, delta).aside(epsilon, delta)
 
     def most_passes(self, d: int, k: int, relation: Relation) -> int:  # noqa: ARG002
-        """Places, if there are any; per component a count, a radius, and one pass per step."""
+        """Return the number of passes: one for positions, if any; per component a count, a radius, all steps."""
         steps = MOST_STEPS if self.steps is None else self.steps
         return (relation is Relation.REPLACE) + k * (2 + steps)
 
@@ -63,27 +63,27 @@ def k_dp_ojas(
     C_printed: float = 1.0,
     **arguments: Unpack[RunArguments],
 ) -> Release:
-    """Find k private directions by Oja's algorithm on clipped and noised gradients.
+    """Find k private components by Oja's algorithm on clipped gradients with noise.
 
-    The steps are those of `subspace.deflation` over `oracles.dp_ojas`, n/k units per component.
+    The steps are those of `subspace.deflation` over `oracles.dp_ojas`, with n/k units per component.
 
     Parameters
     ----------
-    samples : anything that holds rows, or what `eigenveil.samples` makes
-        The units.
+    samples : anything that holds rows, or the result of an `eigenveil.samples` function
+        Units.
     k : int
-        How many directions.
+        Number of components.
     epsilon, delta : float
-        What the whole may cost.
+        Privacy budget of the whole run.
     clip, learning_rates, sampling, steps
-        As in `DPOjas`; learning rates may be one per component.
+        As in `DPOjas`. There may be one set of learning rates per component.
     not_private : bool
-        Run with the noise as printed, which no proof covers at an epsilon worth the name. The release, its ledger
-        and their repr then say "not private" and why. Needs `clip`; one unit a step.
+        Run with the printed noise, which no proof covers at a practical epsilon. The release, its ledger and their
+        repr are then marked "not private", with the reason. Needs `clip`, and makes one step per unit.
     C_printed : float
-        The constant C' of that noise.
+        Constant C' of the printed noise.
     **arguments
-        `relation`, `ledger`, `random_state`, `engine`, as everywhere: see `RunArguments`.
+        `relation`, `ledger`, `random_state`, `engine`: see `RunArguments`.
 
     Formal guarantees
     -----------------
@@ -117,7 +117,7 @@ def k_dp_ojas(
 
 
 def run(units: Units, k: int, options: KDPOjasOptions) -> Release:
-    """Deflation over DP-Ojas."""
+    """Run deflation over DP-Ojas."""
     oracle = options.oracle(*units.stated_cost)
     oracles = [replace(oracle, learning_rates=rates) for rates in per_component(options.learning_rates, k)]
     name = "k-DP-Ojas as printed" if options.not_private else "k-DP-Ojas"

@@ -1,4 +1,4 @@
-"""k-DP-PCA: deflation over ModifiedDP-PCA, the paper's main algorithm."""
+"""k-DP-PCA, the paper's main algorithm: deflation over ModifiedDP-PCA."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class KDPPCAOptions(Options):
     halves: Literal["shared", "disjoint"] = "shared"
 
     def __post_init__(self) -> None:
-        _ = self.oracle  # which checks them
+        _ = self.oracle  # checks them
 
     @property
     def oracle(self) -> LiteralDPPCA | TrackedDPPCA:
-        """The oracle for one component."""
+        """Oracle for one component."""
         return modified_dp_pca(
             mean_estimator=self.mean_estimator,
             range_finder=self.range_finder,
@@ -56,11 +56,11 @@ class KDPPCAOptions(Options):
         )
 
     def aside(self, epsilon: float, delta: float) -> tuple[float, float]:
-        """As the oracle says."""
+        """Return the part of (epsilon, delta) that the oracle sets aside."""
         return self.oracle.aside(epsilon, delta)
 
     def most_passes(self, d: int, k: int, relation: Relation) -> int | None:  # noqa: ARG002
-        """Places, if there are any; per component a count, and three passes per batch."""
+        """Return the number of passes: one for positions, if any; per component a count, and three per batch."""
         known = isinstance(self.oracle, TrackedDPPCA) and self.batch_size is None
         return (relation is Relation.REPLACE) + k * (1 + 3 * MOST_ROUNDS) if known else None
 
@@ -83,39 +83,40 @@ def k_dp_pca(
     halves: Literal["shared", "disjoint"] = "shared",
     **arguments: Unpack[RunArguments],
 ) -> Release:
-    """Find k private directions; noise shrinks with the spread of the units' gradients.
+    """Find k private components with noise that scales with the spread of the units' gradients.
 
     The steps are those of `subspace.deflation` over `oracles.tracked_dp_pca`, or over `oracles.literal_dp_pca`,
-    n/k units per component.
+    with n/k units per component.
 
     Parameters
     ----------
-    samples : anything that holds rows, or what `eigenveil.samples` makes
-        The units.
+    samples : anything that holds rows, or the result of an `eigenveil.samples` function
+        Units.
     k : int
-        How many directions.
+        Number of components.
     epsilon, delta : float
-        What the whole may cost.
+        Privacy budget of the whole run.
     batch_size : int, optional
-        B. If left out: floor(sqrt(n)) in the literal form, else chosen by the oracle from releases.
+        B, the number of units in a batch. By default floor(sqrt(n)) in the literal form. Otherwise the oracle
+        chooses it from releases.
     learning_rates : callable or sequence, or one per component, optional
-        eta_t for t = 1, 2, .... If left out: 1/(1 + t) in the literal form, power steps else. Rates that use a
-        spectrum make it public.
+        eta_t for t = 1, 2, .... By default 1/(1 + t) in the literal form, and power steps otherwise. Rates that
+        use a spectrum make it public.
     tau, K, a, C1 : float
         Constants of PrivRange and PrivMean, public.
     mean_estimator : {"tracked", "privmean"}
         The practical form, or the literal one (with ``relation="replace"``).
     range_finder : {"tracked", "privrange"} or float, optional
-        The tracked mean's radius search, PrivRange, or a threshold fixed in advance. If left out, the one that
-        belongs to the mean estimator.
+        The tracked mean's radius search, PrivRange, or a threshold fixed in advance. By default "tracked" for the
+        tracked mean, and "privrange" for PrivMean.
     halves : {"shared", "disjoint"}
-        Whether PrivRange and PrivMean get the same first half of a batch, as printed, or a half each.
+        Whether PrivRange and PrivMean use the same first half of a batch, as printed, or each its own half.
     **arguments
-        `relation`, `ledger`, `random_state`, `engine`, as everywhere: see `RunArguments`.
+        `relation`, `ledger`, `random_state`, `engine`: see `RunArguments`.
 
     Formal guarantees
     -----------------
-    (epsilon, delta)-DP: a unit is in one part, and there in one batch. See `TrackedDPPCA` and `LiteralDPPCA`.
+    (epsilon, delta)-DP. A unit is in one part, and within it in one batch. See `TrackedDPPCA` and `LiteralDPPCA`.
 
     Deviations from the paper
     -------------------------
@@ -148,7 +149,7 @@ def k_dp_pca(
 
 
 def run(units: Units, k: int, options: KDPPCAOptions) -> Release:
-    """Deflation over the oracle that the options ask for."""
+    """Run deflation over the oracle that the options choose."""
     oracle = options.oracle
     if isinstance(oracle, LiteralDPPCA):
         need_fixed_places(units.veil, "literal k-DP-PCA", fixed_places=units.operator.fixed_places)
@@ -161,7 +162,7 @@ K_DP_PCA = Algorithm(name="k-dp-pca", options=KDPPCAOptions, run=run, variances=
 
 
 def per_component(rates: RatesPerComponent | None, k: int) -> list[Rates | None]:
-    """The rates of every component: the same for all, or given one by one."""
+    """Return the learning rates of every component: the same for all, or one each."""
     if rates is None or callable(rates) or not len(rates) or isinstance(rates[0], float | int):
         return [cast("Rates | None", rates)] * k
     if len(rates) != k:
@@ -170,7 +171,7 @@ def per_component(rates: RatesPerComponent | None, k: int) -> list[Rates | None]
 
 
 def _printed_batch(units: Units) -> int:
-    """floor(sqrt(n)), as in the paper's experiments; n is public here."""
+    """Return floor(sqrt(n)), as in the paper's experiments; n is public here."""
     plan = units.by_position().plan
     assert isinstance(plan, RangePlan), "by_position makes one"
     return max(1, math.isqrt(plan.last))

@@ -1,4 +1,4 @@
-"""Oja's algorithm, k directions by deflation. Not private."""
+"""Oja's algorithm for k components by deflation. Not private."""
 
 from __future__ import annotations
 
@@ -13,16 +13,22 @@ from eigenveil.subspace.release import Release
 def oja(
     samples: Any, k: int = 1, *, learning_rates: Rates | None = None, random_state: int | None = None
 ) -> Release:
-    """Non-private streaming PCA: one pass over n/k units for each component, in the order of the data.
+    """Find k components by Oja's algorithm, not privately: one pass over n/k units per component, in data order.
 
     Parameters
     ----------
+    samples : anything that holds rows, or the result of an `eigenveil.samples` function
+        Units.
+    k : int
+        Number of components.
     learning_rates : callable or sequence, optional
-        eta_t for t = 1, 2, ...; 1/(1 + t) if left out.
+        eta_t for t = 1, 2, .... By default 1/(1 + t).
+    random_state : int, optional
+        Seed of the random start.
 
     Formal guarantees
     -----------------
-    None: the release says "not private".
+    None. The release is marked "not private".
 
     References
     ----------

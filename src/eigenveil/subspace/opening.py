@@ -1,4 +1,4 @@
-"""From what a user hands in to units under a veil: the same checks for every algorithm."""
+"""Open a user's data as units under a veil, with the same checks for every algorithm."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from eigenveil.units import Units
 
 
 class RunArguments(TypedDict, total=False):
-    """Arguments that every run takes beside epsilon and delta.
+    """Arguments of every run in addition to epsilon and delta.
 
     Parameters
     ----------
     relation : {"add-remove", "replace"}
         Neighbouring relation.
     ledger : Ledger, optional
-        One to charge that other runs charge too; refused at once if this run does not fit.
+        Ledger to charge, which several runs may share. A run that does not fit into its budget is refused at once.
+        None: a new ledger.
     random_state : int, optional
-        A seed, for tests and teaching: the ledger then says "not private".
+        Seed, for tests and teaching. The ledger is then marked "not private".
     engine : Engine, optional
-        What computes the sums.
+        Engine that computes the sums.
     """
 
     relation: Relation | str
@@ -41,7 +42,7 @@ FaceT = TypeVar("FaceT", bound=Callable[..., Any])
 
 
 def public_face(function: FaceT) -> FaceT:
-    """Show `RunArguments` in the signature of a public function that takes them as **arguments."""
+    """Add `RunArguments` to the signature of a public function that takes them as **arguments."""
     signature = inspect.signature(function)
     own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
     shared = inspect.signature(open_units).parameters
@@ -51,7 +52,7 @@ def public_face(function: FaceT) -> FaceT:
 
 
 def refuse_unknown(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments that are not among those of `RunArguments`, in the name of the public function."""
+    """Raise a TypeError for `function` if an argument is not in `RunArguments`."""
     unknown = [name for name in arguments if name not in RunArguments.__annotations__]
     if unknown:
         known = ", ".join(inspect.signature(function).parameters)
@@ -71,18 +72,18 @@ def open_units(
     engine: Engine | None = None,
     aside: tuple[float, float] = (0.0, 0.0),
 ) -> Units:
-    """Units under a veil that together may cost (epsilon, delta).
+    """Return units under a veil, with a privacy budget of (epsilon, delta).
 
     Parameters
     ----------
-    data : anything that holds rows, or what `eigenveil.samples` makes
-        The units.
+    data : anything that holds rows, or the result of an `eigenveil.samples` function
+        Units.
     epsilon, delta : float
-        What this run may cost.
+        Privacy budget of the run.
     relation, ledger, random_state, engine
         See `RunArguments`.
     aside : (float, float)
-        The part of (epsilon, delta) that is for releases without Gaussian noise.
+        Part of (epsilon, delta) for releases without Gaussian noise.
     """
     relation = Relation(relation)
     budget = Budget.from_epsilon_delta(epsilon, delta, epsilon_aside=aside[0], delta_aside=aside[1])
@@ -90,8 +91,8 @@ def open_units(
         ledger = Ledger(budget, relation=relation)
     elif ledger.relation is not relation:
         raise InvalidInputError(
-            f"the ledger counts under {ledger.relation.value}, this run asks for {relation.value}.",
-            hint="Pass the relation of the ledger, or a ledger of its own.",
+            f"the ledger has the relation {ledger.relation.value}, but this run has {relation.value}.",
+            hint="Pass the relation of the ledger, or use another ledger.",
         )
     _refuse_overspending(ledger, budget)
     operator = as_operator(data)
@@ -108,18 +109,18 @@ def open_units(
 
 
 def declare_layout(ledger: Ledger, layout: Layout) -> None:
-    """Write in the ledger what the caller has declared of columns: encodings, and what is filled in."""
+    """Record in the ledger what the caller has declared about columns: encodings, and values for missing ones."""
     for what, how in layout.declared():
         ledger.declare(what, note=f"declared by the caller: {how}", purpose=Purpose.COLUMNS)
 
 
 def check_k(k: int, d: int) -> int:
-    """Return `k` if it is a whole number from 1 to d, else explain."""
+    """Return `k` if it is a whole number from 1 to d; raise otherwise."""
     if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= d:
         raise InvalidInputError(
             f"expected a whole number of components from 1 to {d} (the number of columns), got {k!r}.",
-            hint="A share of variance cannot be asked for: how many components it takes is itself private. After "
-            "a fit, pca.components_for(0.9) says it from the variances that were paid for.",
+            hint="A share of variance is not accepted: the number of components that it needs is itself private. "
+            "After a fit, pca.components_for(0.9) computes that number from the variances that were bought.",
         )
     return k
 

@@ -1,4 +1,4 @@
-"""Every algorithm by its name: what estimators, the command line and the planner list."""
+"""Registry of all algorithms by name, for estimators, the command line and the planner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALGORITHMS: Mapping[str, Algorithm[Any]] = MappingProxyType(
 
 
 def find_algorithm(name: Any) -> Algorithm[Any]:
-    """The algorithm of that name.
+    """Return the algorithm with a given name.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def find_algorithm(name: Any) -> Algorithm[Any]:
 
 
 def check_options(known: tuple[str, ...], options: Any, *, what: str) -> dict[str, Any]:
-    """The options by name, if all of them are known; `what` names their owner in the error.
+    """Return the options as a dict, or raise if one of them is unknown. `what` names their owner in the error.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def check_options(known: tuple[str, ...], options: Any, *, what: str) -> dict[st
     if not isinstance(options, Mapping):
         raise InvalidInputError(
             f"options must be a mapping of names to values or None, got {type(options).__name__}.",
-            hint=f"Those of {what} are {listed(known)}.",
+            hint=f"The options of {what} are {listed(known)}.",
         )
     unknown = [name for name in options if name not in known]
     if unknown:
@@ -59,10 +59,10 @@ def check_options(known: tuple[str, ...], options: Any, *, what: str) -> dict[st
 
 
 def with_variances() -> list[str]:
-    """Names of the algorithms that release variances along their directions."""
+    """Return the names of the algorithms that release variances along their components."""
     return [name for name, algorithm in ALGORITHMS.items() if algorithm.variances]
 
 
 def listed(names: Any) -> str:
-    """Names with quotes and commas."""
+    """Return names with quotes, separated by commas."""
     return ", ".join(map(repr, names))

@@ -1,4 +1,4 @@
-"""What every algorithm returns: directions, what is known of their variances, and what they cost."""
+"""Result of every algorithm: components, estimates of their variances, and the ledger."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ import numpy as np
 from eigenveil._typing import FloatArray
 from eigenveil.privacy.ledger import Ledger
 from eigenveil.subspace.release_warnings import ReleaseWarning
-from eigenveil.subspace.variances import Variances
+from eigenveil.subspace.variances import NoisyVariances
 
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """The answer of an algorithm. Everything in it is a release or follows from releases.
+    """Result of an algorithm. Everything in it is a release, or post-processing of releases.
 
     Parameters
     ----------
     algorithm : str
         Name of the algorithm.
     components : array of shape (k, d)
-        Orthonormal rows, best first; the entry of largest size in each is positive.
+        Orthonormal rows, best first. The entry of largest absolute value in each row is positive.
     eigenvalues : array of shape (k,), optional
-        Private estimates of the variances along them, where the algorithm has any.
-    variances : Variances, optional
-        Variances along the components and in all, with their noise, where a release of their own was bought for
-        them; `eigenvalues` are then these.
+        Private estimates of the variances along the components, if the algorithm has any.
+    variances : NoisyVariances, optional
+        Variances along the components and in total, with their noise, if they were bought separately. The
+        `eigenvalues` are then the same numbers.
     mean : array of shape (d,), optional
-        The private mean that was taken off the rows, where they were centred.
+        Private mean that was subtracted from the rows, if they were centred.
     ledger : Ledger
-        What was spent.
+        Record of the privacy budget that was spent.
     diagnostics : Diagnostics, or mapping
-        What the run reports about itself: radii, noise, rounds, and the like.
+        Diagnostics of the run, such as radii, noise and rounds.
     scale_errors : array of shape (d,), optional
-        Relative standard errors of the scales that columns were divided by, where any were bought.
+        Relative standard errors of the scales that columns were divided by, if any were bought.
     warnings : tuple of ReleaseWarning
-        What a reader must be warned of.
+        Warnings about the release.
     """
 
     algorithm: str
     components: FloatArray
     ledger: Ledger
     eigenvalues: FloatArray | None = None
-    variances: Variances | None = None
+    variances: NoisyVariances | None = None
     mean: FloatArray | None = None
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
     scale_errors: FloatArray | None = None
@@ -53,7 +53,7 @@ class Release:
 
     @property
     def private(self) -> bool:
-        """Whether the guarantee holds; the ledger says why not."""
+        """Whether the guarantee holds. If not, the ledger has the reasons."""
         return self.ledger.private
 
     def __repr__(self) -> str:
@@ -63,7 +63,7 @@ class Release:
 
 
 def component_names(k: int) -> list[str]:
-    """What components are called wherever they are named: pc1, pc2, and so on.
+    """Return the names of k components: pc1, pc2, and so on.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def component_names(k: int) -> list[str]:
 
 
 def signed(components: FloatArray) -> FloatArray:
-    """Rows with the sign that makes their entry of largest size positive.
+    """Return the rows with signs for which the entry of largest absolute value is positive.
 
     Examples
     --------

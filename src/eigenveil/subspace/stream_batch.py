@@ -1,4 +1,4 @@
-"""The open batch of a stream: the slots taken so far, and whose they are."""
+"""Open batch of a stream: the slots filled so far, and hashes of the ids that have been seen."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from eigenveil.engines import plans
 from eigenveil.operators import Operator, samples
 from eigenveil.privacy.uncopied import Uncopied
 
-USE_CHECKPOINTS = "stream.save(path) writes a checkpoint, and TrackedStream.load(path) goes on with it."
+USE_CHECKPOINTS = "stream.save(path) writes a checkpoint, and TrackedStream.load(path) continues from it."
 
 
 class OpenBatch(Uncopied):
-    """Slots in the order of arrival, each a row of numbers or marked as empty.
+    """Slots in the order of arrival. Each is a row of numbers, or is marked as empty.
 
-    Rows are copied: what the caller does with a block afterwards changes nothing, and large blocks are let go.
+    Rows are copied. So later changes to a block by the caller have no effect, and large blocks are not kept alive.
     """
 
     _uncopied = "the open batch of a stream", "it holds raw rows, which are used once"
@@ -32,17 +32,26 @@ class OpenBatch(Uncopied):
         self._pieces: list[Any] = []
         self._empty: list[BoolArray] = []
 
-    def take(self, values: Any, empty: BoolArray) -> None:
-        """The next slots, with those marked that count as empty."""
+    def take(self, values: Any, empty: BoolArray | None) -> None:
+        """Append slots.
+
+        Parameters
+        ----------
+        values : array or sparse array of shape (slots, d)
+            Rows.
+        empty : array of bool, optional
+            Slots that count as empty. None: no slot does.
+        """
         whole = sparse.issparse(values)
         piece = sparse.csr_array(values, dtype=np.float64, copy=True) if whole else np.array(values, np.float64)
+        rows = int(piece.shape[0])
         self._pieces.append(piece)
-        self._empty.append(np.array(empty, dtype=bool))
-        self.filled += int(piece.shape[0])
+        self._empty.append(np.zeros(rows, dtype=bool) if empty is None else np.array(empty, dtype=bool))
+        self.filled += rows
 
     @property
     def values(self) -> FloatArray | sparse.csr_array[Any, Any]:
-        """All rows in one piece; sparse if any was."""
+        """All rows in one array; sparse if any block was sparse."""
         if any(sparse.issparse(piece) for piece in self._pieces):
             return sparse.csr_array(sparse.vstack([sparse.csr_array(piece) for piece in self._pieces]))
         rows: FloatArray = np.concatenate(self._pieces)
@@ -50,30 +59,30 @@ class OpenBatch(Uncopied):
 
     @property
     def empty(self) -> BoolArray:
-        """Which slots count as empty."""
+        """Slots that count as empty."""
         return np.concatenate(self._empty)
 
     def operator(self) -> Operator:
-        """The rows as units."""
+        """Return the rows as units."""
         return samples.rows(self.values)
 
     def plan(self) -> plans.EmptySlots:
-        """All but the empty slots."""
+        """Return the plan that includes all slots except the empty ones."""
         return plans.EmptySlots(self.empty)
 
 
 class Seen(Uncopied):
-    """Ids that have been in a batch, as keyed hashes; without the key nobody can tell whose they are.
+    """Ids that have been in a batch, as keyed hashes. Without the key, nobody can link a hash to an id.
 
     Parameters
     ----------
     key : bytes
         32 random bytes.
     forget : bool
-        Keep ids only while their batch is open: the caller has declared that they never return.
+        Keep ids only while their batch is open, because the caller has declared that they never return.
     """
 
-    _uncopied = "the record of ids in a stream", "a copy would not know who comes after, and its key is secret"
+    _uncopied = "the record of ids in a stream", "a copy would miss later ids, and its key is secret"
     _instead = USE_CHECKPOINTS
 
     def __init__(self, key: bytes, *, forget: bool) -> None:
@@ -81,9 +90,9 @@ class Seen(Uncopied):
         self.hashes: set[bytes] = set()
 
     def empty(self, ids: Sequence[bytes | None], batch: OpenBatch) -> BoolArray:
-        """Which of these arrivals count as empty: those without an id and those whose id has been there.
+        """Return which of these arrivals count as empty: those without an id, or with an id that has been seen.
 
-        The others' ids are noted with the batch.
+        The ids are added to the batch.
         """
         out = np.zeros(len(ids), dtype=bool)
         for place, one in enumerate(ids):
@@ -94,6 +103,6 @@ class Seen(Uncopied):
         return out
 
     def close(self, batch: OpenBatch) -> None:
-        """Keep the ids of a batch that closes."""
+        """Keep the ids of a batch that closes, unless they are to be forgotten."""
         if not self.forget:
             self.hashes |= batch.ids

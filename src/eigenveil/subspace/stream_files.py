@@ -1,4 +1,4 @@
-"""Files of a stream's checkpoint: one of releases only, one with raw data; plain text, no pickle."""
+"""Files of a stream's checkpoint: one with releases only, one with raw data. Both are plain text, not pickles."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ _TYPES = ("float64", "int64", "int32", "bool")
 
 
 class Checkpoint(Uncopied):
-    """The pair of files at `path` and `path` + ".RAW-DATA".
+    """Pair of files at `path` and `path` + ".RAW-DATA".
 
-    Every file is written under another name first and then moved into place, so a crash leaves the old or the new
-    one. The file with raw data can be read and written by its owner only.
+    Each file is first written under another name and then moved into place. So a crash leaves either the old or
+    the new file. Only its owner can read and write the file with raw data.
 
-    A random number in the file of releases says which stream holds it: the one that took it last.
+    A random number in the file of releases identifies the stream that holds the checkpoint: the last one that
+    saved or loaded it.
     """
 
-    _uncopied = "a stream's hold on its checkpoint", "one stream at a time goes on from it"
-    _instead = "TrackedStream.load(path) takes the checkpoint up."
+    _uncopied = "a stream's hold on its checkpoint", "only one stream at a time can continue from it"
+    _instead = "TrackedStream.load(path) continues from the checkpoint."
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = pathlib.Path(path)
@@ -41,41 +42,41 @@ class Checkpoint(Uncopied):
         self._holder = os.urandom(16).hex()
 
     def take(self, public: dict[str, Any]) -> None:
-        """Become the one that holds the checkpoint, and renew the file of releases."""
+        """Make this stream the holder of the checkpoint, and rewrite the file of releases."""
         _replace(self.path, [{**public, "holder": self._holder}], mode=0o644)
 
     def write(self, public: dict[str, Any]) -> None:
-        """Renew the file of releases, if no other stream has taken it."""
+        """Rewrite the file of releases. Raise if another stream holds the checkpoint."""
         self.refuse_lost()
         self.take(public)
 
     def retire(self) -> None:
-        """Leave a mark in place of the file of releases: the stream is kept elsewhere from now on."""
+        """Replace the file of releases by a note that the stream has moved, and delete the file with raw data."""
         _replace(self.path, [{"moved": True}], mode=0o644)
         with contextlib.suppress(FileNotFoundError):
             self.raw_path.unlink()
 
     def refuse_lost(self) -> None:
-        """Raise if another stream holds the checkpoint by now."""
+        """Raise if another stream holds the checkpoint."""
         if self.path.exists() and self.read().get("holder") != self._holder:
             raise InvalidInputError(
-                f"another stream has taken up the checkpoint at {str(self.path)!r}; this one cannot go on, since "
+                f"another stream has loaded the checkpoint at {str(self.path)!r}. This one cannot continue, since "
                 "both would spend the same people's budget. Nothing was charged.",
-                hint="Go on with the stream that was loaded last.",
+                hint="Continue with the stream that was loaded last.",
             )
 
     def write_raw(self, records: Iterable[dict[str, Any]]) -> None:
-        """Renew the file with raw data: one record per line."""
+        """Rewrite the file with raw data, with one record per line."""
         _replace(self.raw_path, [{"contains": _WARNING}, *records], mode=0o600)
 
     def append_raw(self, record: dict[str, Any]) -> None:
-        """Add a record to the file with raw data."""
+        """Append a record to the file with raw data."""
         with open(self.raw_path, "ab", opener=_opener(0o600)) as file:
-            file.write(b"\n" + _line(record))  # begins a line of its own after one that a crash cut off
+            file.write(b"\n" + _line(record))  # starts on a new line, since a crash may have cut off the last one
             _to_disk(file)
 
     def read(self) -> dict[str, Any]:
-        """The file of releases."""
+        """Return the content of the file of releases."""
         try:
             public = json.loads(self.path.read_text())
         except (OSError, ValueError):
@@ -87,13 +88,13 @@ class Checkpoint(Uncopied):
             )
         if public.get("moved"):
             raise InvalidInputError(
-                f"the stream that was kept at {str(self.path)!r} has been saved elsewhere, and goes on there.",
-                hint="Pass the path that was given to `save` last.",
+                f"the stream that was saved at {str(self.path)!r} has been saved elsewhere since.",
+                hint="Pass the last path that was given to `save`.",
             )
         return public
 
     def read_raw(self) -> Iterator[dict[str, Any]]:
-        """Records with raw data, as far as they are whole; none if there is no such file."""
+        """Yield the complete records with raw data; none if there is no such file."""
         with contextlib.suppress(FileNotFoundError):
             for line in self.raw_path.read_bytes().splitlines():
                 with contextlib.suppress(ValueError):
@@ -103,7 +104,7 @@ class Checkpoint(Uncopied):
 
 
 def pack(values: npt.NDArray[Any] | sparse.csr_array[Any, Any]) -> dict[str, Any]:
-    """An array, bit by bit, as something JSON can hold.
+    """Return an array, bit by bit, as JSON values.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def pack(values: npt.NDArray[Any] | sparse.csr_array[Any, Any]) -> dict[str, Any
 
 
 def unpack(plain: dict[str, Any]) -> Any:
-    """The array that `pack` took."""
+    """Return the array that was passed to `pack`."""
     if "sparse" in plain:
         parts = tuple(unpack(plain[name]) for name in ("data", "indices", "indptr"))
         return sparse.csr_array(parts, shape=tuple(plain["sparse"]))
@@ -132,12 +133,12 @@ def unpack(plain: dict[str, Any]) -> Any:
 
 
 def pack_hashes(hashes: Iterable[bytes]) -> str:
-    """Hashes of one length, in an order that says nothing of when they came."""
+    """Return hashes of equal length as text, sorted so that the order does not reveal when they arrived."""
     return base64.b64encode(b"".join(sorted(hashes))).decode()
 
 
 def unpack_hashes(text: str) -> set[bytes]:
-    """The hashes that `pack_hashes` took."""
+    """Return the hashes that were passed to `pack_hashes`."""
     joined = base64.b64decode(text)
     return {joined[start : start + HASH_BYTES] for start in range(0, len(joined), HASH_BYTES)}
 
@@ -145,7 +146,7 @@ def unpack_hashes(text: str) -> set[bytes]:
 def _replace(path: pathlib.Path, records: Iterable[dict[str, Any]], *, mode: int) -> None:
     fresh = path.with_name(path.name + ".part")
     with contextlib.suppress(FileNotFoundError):
-        fresh.unlink()  # so that it is made anew, with its mode
+        fresh.unlink()  # so that it is created again, with this mode
     with open(fresh, "wb", opener=_opener(mode)) as file:
         file.writelines(_line(record) for record in records)
         _to_disk(file)

@@ -1,26 +1,27 @@
-"""How far released variances and directions may be from the truth: arithmetic on releases, at no cost.
+"""Uncertainty of released variances and components: post-processing of releases, at no cost.
 
 VarianceErrors(variances):
-  model: a unit adds a_j = lambda_j G_j along component j, with G_j independent chi-squares of m degrees of freedom
-         over m. m = 1: normal rows. m = r: people with r normal rows each
+  model: a unit adds a_j = lambda_j G_j along component j, where the m G_j are independent chi-squares of m degrees
+         of freedom. m = 1: normal rows. m = r: people with r normal rows each
   1  lambda <- explained
-  2  m <- 1, if units are rows and the model then has about as many of them within the radius that a search saw;
-         else the m that has
-  3  b <- E[a - C] - E[clip_R(a - C)] under the model, what clipping took;  lambda <- explained + b
+  2  m <- 1, if units are rows and the share of units within the radius of the search then fits the model;
+         else the m for which it fits
+  3  b <- E[a - C] - E[clip_R(a - C)] under the model, the bias of clipping;  lambda <- explained + b
      repeat 2 and 3
   4  error_j^2 <- (noise^2 + variance of clip_R(a - C)_j / n_hat) / (1 - E[G_j where clipped])^2
                   + (b_j/2)^2, if m was estimated
-  The same for what components leave of the trace, as one number per unit, with an m of its own.
+  The same for the rest, the part of the trace that components do not explain, as one number per unit, with its
+  own m.
   5  if columns were divided by bought scales of relative errors e_i: error_j^2 <- error_j^2 + 4 lambda_j^2 sum_i
          u_ji^4 e_i^2, and for the rest + 4 sum_i (1 - sum_j lambda_j u_ji^2)^2 e_i^2
 
-Angles(release): tan^2 of the angle between component j and the true direction nearest to it is, to first order,
-the sum over all other directions l of
+Angles(release): tan^2 of the angle between component j and the nearest true component is, to first order, the sum
+over all other directions l of
   v_jl/(kappa_j - kappa_l)^2                               # noise v_jl on u_j^T Sigma u_l
-  + lambda_j lambda_l/(m n_hat)/(lambda_j - lambda_l)^2    # the chance of which units came
+  + lambda_j lambda_l/(m n_hat)/(lambda_j - lambda_l)^2    # sampling error
   + (lambda_j + lambda_l)^2 sum_i u_ji^2 u_li^2 e_i^2/(lambda_j - lambda_l)^2    # errors of bought scales
-where kappa are eigenvalues of rounds, whose units are shortened, and lambda those of the population. Directions
-that were followed have eigenvalues of their own; all others are given their mean.
+where kappa are the eigenvalues of rounds, whose units are clipped, and lambda those of the population. Tracked
+directions have their own eigenvalues. All other directions get the mean of the remaining ones.
 """
 
 from __future__ import annotations
@@ -37,37 +38,40 @@ from scipy import special
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.subspace.release import Release
-from eigenveil.subspace.variances import Variances
+from eigenveil.subspace.variances import NoisyVariances
 
 _POINTS, _MOST, _FEWEST, _FOR_QUANTILE = 1 << 18, 1 << 16, 1 << 12, 1 << 12
-"""Numbers in all, and points at most and at least, for means under the model; points for its quantiles."""
+"""For means under the model: total number of values, and largest and smallest number of points. For its quantiles:
+number of points."""
 _FREEDOMS: FloatArray = 2.0 ** np.arange(-4.0, 21.0, 2.0)
-"""Degrees of freedom that are told apart, and in between."""
+"""Grid of degrees of freedom, between which values are interpolated."""
 _ALIKE = 1.5
-"""Radii are known up to half a step of the search (1.2) and noise of counts: normal rows may be off by this."""
+"""Largest factor between the radius of normal rows and the radius found. Radii are known up to half a step of the
+search (1.2) and the noise of counts."""
 _REPEATS = 3
 _UNSURE = 0.5
-"""How much of what clipping took is in doubt where degrees of freedom were estimated from a radius."""
+"""Uncertain share of the bias of clipping, if degrees of freedom were estimated from a radius."""
 _CLEAR = 4.0
-"""Bought variances are told apart where they differ by so many standard deviations of their noise."""
+"""Number of standard deviations of noise by which distinguishable variances differ."""
 _TOO_NOISY = 0.2
-"""Noise over the radius of clipping above which units are too few to tell anything, radii included."""
+"""Ratio of noise to clipping radius above which units are too few for any estimate, including radii."""
 _TINY = 1e-200
 _TAIL: FloatArray = np.linspace(-8.0, 8.0, 401)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class VarianceErrors:
-    """Variances with what clipping took put back, and standard errors against those of the population.
+    """Variances corrected for the bias of clipping, and their standard errors with respect to the population.
 
     Parameters
     ----------
     explained, errors : array of shape (k,)
-        Along the components.
+        Variances along the components, and their standard errors.
     rest, rest_error : float
-        Of what components leave of the total.
+        Variance that the components do not explain, and its standard error.
     freedom : float
-        The m of the model. Normal rows have 1; people with several rows have more, heavy tails less.
+        Degrees of freedom m of the model. It is 1 for normal rows, more for people with several rows, and less for
+        heavy tails.
     """
 
     explained: FloatArray
@@ -78,25 +82,25 @@ class VarianceErrors:
 
     @property
     def total(self) -> float:
-        """The trace."""
+        """Total variance, the trace of Sigma."""
         return float(self.explained.sum()) + self.rest
 
     @property
     def total_error(self) -> float:
-        """Its standard error."""
+        """Standard error of the total variance."""
         return math.hypot(float(np.linalg.norm(self.errors)), self.rest_error)
 
     def interval(self, level: float = 0.95) -> FloatArray:
-        """Intervals for the variances along the components, of shape (k, 2); never below 0."""
+        """Return intervals for the variances along the components, of shape (k, 2); at least 0."""
         return _around(self.explained, self.errors, level)
 
     def total_interval(self, level: float = 0.95) -> FloatArray:
-        """An interval for the trace, of shape (2,)."""
+        """Return an interval for the total variance, of shape (2,)."""
         out: FloatArray = _around(np.array([self.total]), np.array([self.total_error]), level)[0]
         return out
 
     def ratio_interval(self, level: float = 0.95) -> FloatArray:
-        """Intervals for shares of the trace, of shape (k, 2), to first order in the errors; within [0, 1]."""
+        """Return intervals for shares of the total, of shape (k, 2), to first order in the errors; in [0, 1]."""
         if not self.total > 0:
             check_level(level)
             return np.tile([0.0, 1.0], (len(self.errors), 1))
@@ -107,25 +111,24 @@ class VarianceErrors:
         return np.minimum(_around(shares, errors, level), 1.0)
 
 
-def variance_errors(bought: Variances) -> VarianceErrors:
-    """Steps 1 to 4 of VarianceErrors.
+def variance_errors(bought: NoisyVariances) -> VarianceErrors:
+    """Compute the errors of variances: steps 1 to 4 of VarianceErrors.
 
     Parameters
     ----------
-    bought : Variances
-        What `buy_variances` returned.
+    bought : NoisyVariances
+        Result of `buy_variances`.
 
     Notes
     -----
-    *Formal guarantees.* Post-processing: nothing but releases and public numbers goes in, and nothing is drawn.
+    *Formal guarantees.* Post-processing: the only inputs are releases and public numbers, and nothing is drawn.
 
-    *What it rests on.* Noise is known exactly. The chance of which units came, and what clipping took, are those
-    of normal rows, or of people with several of them. For heavier tails both come out too small, and variances
-    stay low.
+    *Assumptions.* Noise is known exactly. The sampling error and the bias of clipping are those of normal rows, or
+    of people with several normal rows. For heavier tails both are underestimated, and variances remain too low.
 
     Examples
     --------
-    >>> bought = Variances(
+    >>> bought = NoisyVariances(
     ...     explained=np.array([8.9]), total=11.0, noise=0.1, total_noise=0.12, share_above=0.0,
     ...     centre=np.array([8.0]), radius=60.0, seen=30.0, quantile=0.96,
     ...     rest_centre=2.0, rest_radius=9.0, rest_seen=4.0, rest_quantile=0.94, n_hat=20_000.0,
@@ -136,8 +139,8 @@ def variance_errors(bought: Variances) -> VarianceErrors:
     """
     if bought.centre.size != bought.explained.size or not bought.n_hat >= 1:
         raise InvalidInputError(
-            "these variances do not tell how they were clipped, so their errors are not known.",
-            hint="Those of algorithm='tracked' do, from this version on.",
+            "these variances have no record of how they were clipped, so their errors are not known.",
+            hint="Variances of algorithm='tracked' have that record from this version on.",
         )
     along = _Clipped(bought.explained, bought.centre, bought.radius, bought.seen, bought.quantile, bought.noise)
     with np.errstate(under="ignore"):
@@ -153,14 +156,15 @@ def variance_errors(bought: Variances) -> VarianceErrors:
 
 
 def release_errors(release: Release) -> VarianceErrors:
-    """Steps 1 to 5: errors of a release's variances, with those of the scales that columns were divided by.
+    """Compute the errors of a release's variances, including the errors of bought column scales (steps 1 to 5).
 
     Notes
     -----
     *Formal guarantees.* Post-processing of releases.
 
-    The truth that is meant then is that of rows whose columns are divided by their true standard deviations. A
-    scale that is too large by a share e makes u^T Sigma u smaller by 2 lambda u_i^2 e, to first order.
+    With bought scales, errors are with respect to rows whose columns are divided by their true standard
+    deviations. A scale that is too large by a relative error e makes u^T Sigma u smaller by 2 lambda u_i^2 e, to
+    first order.
     """
     assert release.variances is not None
     found, errors = variance_errors(release.variances), release.scale_errors
@@ -176,8 +180,8 @@ def release_errors(release: Release) -> VarianceErrors:
     )
 
 
-def _rest(bought: Variances) -> _Unclipped:
-    """What the components leave of the total; 0 without error where they leave nothing."""
+def _rest(bought: NoisyVariances) -> _Unclipped:
+    """Return the variance that components do not explain; 0 with error 0 if there is no rest."""
     left = np.array([max(bought.total - float(bought.explained.sum()), 0.0)])
     if not math.isfinite(bought.rest_radius):
         return _Unclipped(0 * left, 0 * left, math.inf)
@@ -189,7 +193,7 @@ def _rest(bought: Variances) -> _Unclipped:
 
 @dataclass(frozen=True)
 class _Clipped:
-    """A clipped noisy mean, and all that is public of how it came about."""
+    """Clipped noisy mean, and the public numbers with which it was computed."""
 
     mean: FloatArray
     centre: FloatArray
@@ -207,7 +211,7 @@ class _Unclipped:
 
 
 def _unclipped(clipped: _Clipped, *, n_hat: float, rows: bool) -> _Unclipped:
-    """Steps 1 to 4; `rows`: whether normal rows are the first guess."""
+    """Steps 1 to 4. `rows` says whether normal rows are tried first."""
     least = np.maximum(0.01 * clipped.noise, _TINY)
     mean = np.maximum(clipped.mean, least)
     points = _points(mean.size)
@@ -226,7 +230,7 @@ def _unclipped(clipped: _Clipped, *, n_hat: float, rows: bool) -> _Unclipped:
 
 
 def _freedom(mean: FloatArray, clipped: _Clipped, points: FloatArray, *, rows: bool) -> float:
-    """Step 2: the degrees of freedom at which the model has as many units within the radius as were seen."""
+    """Step 2: return the degrees of freedom for which the model fits the radius that the search found."""
 
     def radius(freedom: float) -> float:
         away = mean * _chi_squares(points, freedom) - clipped.centre
@@ -235,19 +239,19 @@ def _freedom(mean: FloatArray, clipped: _Clipped, points: FloatArray, *, rows: b
     if not clipped.seen > 0 or (rows and 1 / _ALIKE < radius(1.0) / clipped.seen < _ALIKE):
         return 1.0
     radii = np.array([radius(freedom) for freedom in _FREEDOMS])
-    widest = int(np.argmax(radii))  # with fewer degrees most units are near 0, and the radius shrinks again
+    widest = int(np.argmax(radii))  # with fewer degrees most units are near 0, and the radius falls again
     logs = np.log(np.maximum(np.minimum.accumulate(radii[widest:])[::-1], _TINY))
     return float(2.0 ** np.interp(math.log(clipped.seen), logs, np.log2(_FREEDOMS[widest:][::-1])))
 
 
 def _points(k: int) -> FloatArray:
-    """Normal numbers for means under the model: the same ones every time, and no part of any noise."""
+    """Return normal numbers for means under the model. They are the same every time, and no part of any noise."""
     count = min(max(_POINTS // k, _FEWEST), _MOST)
     return np.random.default_rng(0).standard_normal((count, k))
 
 
 def _chi_squares(points: FloatArray, freedom: float) -> FloatArray:
-    """Chi-squares over their degrees of freedom, in place of normal numbers of the same rank (for 1: squares).
+    """Return chi-squares divided by their degrees of freedom, at the quantiles of normal numbers (for 1: squares).
 
     Examples
     --------
@@ -265,33 +269,34 @@ def _chi_squares(points: FloatArray, freedom: float) -> FloatArray:
 
 
 def component_angles(release: Release, *, level: float | None = None) -> FloatArray:
-    """Angles between components and the true directions nearest to them, in radians.
+    """Estimate the angles between components and the nearest true components, in radians.
 
     Parameters
     ----------
     release : Release
-        Of `tracked_pca`.
+        Release of `tracked_pca`.
     level : float, optional
-        The angle that is not exceeded with about this probability. None: the root mean square of what is expected.
+        Probability, approximately, with which the angle is not exceeded. None: the expected root mean square.
 
     Returns
     -------
     array of shape (k,)
-        At most pi/2, which says that nothing is known of that direction.
+        Angles of at most pi/2, which means that nothing is known about that component.
 
     Notes
     -----
     *Formal guarantees.* Post-processing of releases.
 
-    First-order perturbation theory: good to a few tens of percent where angles are small. Eigenvalues closer to
-    each other than noise lets one see make angles near 45 degrees or more: then directions may swap, and only the
-    subspace is to be trusted. Which rows came counts as for normal rows (or people with several of them).
+    The estimate is first-order perturbation theory, accurate to a few tens of percent if angles are small. If
+    noise hides the difference of two eigenvalues, angles are near 45 degrees or more. The components may then
+    swap, and only their span is reliable. The sampling error is that of normal rows (or of people with several
+    normal rows).
     """
     bought = release.variances
-    told = release.diagnostics.get("followed")
+    followed = release.diagnostics.get("followed")
     assert bought is not None
-    assert isinstance(told, Mapping)
-    parts = _squared_tangents(release, bought, told)
+    assert isinstance(followed, Mapping)
+    parts = _squared_tangents(release, bought, followed)
     expected = parts.sum(axis=1)
     if level is not None:
         check_level(level)
@@ -300,15 +305,17 @@ def component_angles(release: Release, *, level: float | None = None) -> FloatAr
     return np.where(_lost(bought), np.pi / 2, np.arctan(np.sqrt(expected)))
 
 
-def _lost(bought: Variances) -> npt.NDArray[np.bool_]:
-    """Components whose variance cannot be told from noise: all of them where there are too few units."""
+def _lost(bought: NoisyVariances) -> npt.NDArray[np.bool_]:
+    """Return which components have a variance hidden by noise: all of them if there are too few units."""
     return (bought.explained < 2 * bought.noise) | (bought.noise > _TOO_NOISY * bought.radius)
 
 
-def _squared_tangents(release: Release, bought: Variances, told: Mapping[str, Any]) -> FloatArray:
-    """What every other direction adds to tan^2 of every component's angle, of shape (k, d)."""
+def _squared_tangents(release: Release, bought: NoisyVariances, followed: Mapping[str, Any]) -> FloatArray:
+    """Return the contribution of every other direction to tan^2 of each component's angle, of shape (k, d)."""
     k, d = release.components.shape
-    values, noise, inside = (np.asarray(told[name], dtype=float) for name in ("eigenvalues", "noise", "inside"))
+    values, noise, inside = (
+        np.asarray(followed[name], dtype=float) for name in ("eigenvalues", "noise", "inside")
+    )
     kappa, lam = _spectra(values, bought, d)
     gaps = np.abs(kappa[:k, None] - kappa)
     known = np.empty((k, d))
@@ -318,8 +325,8 @@ def _squared_tangents(release: Release, bought: Variances, told: Mapping[str, An
     chance = lam[:k, None] * lam / (variance_errors(bought).freedom * bought.n_hat)
     apart = np.abs(lam[:k, None] - lam)
     unclear = apart < _CLEAR * bought.noise
-    apart[unclear] = gaps[unclear] * lam[0] / max(kappa[0], _TINY)  # rounds tell close ones better apart
-    # by itself, neither turns one direction by more than 45 degrees towards another
+    apart[unclear] = gaps[unclear] * lam[0] / max(kappa[0], _TINY)  # rounds distinguish close ones better
+    # each term alone turns a direction by at most 45 degrees towards another
     out: FloatArray = known / (gaps**2 + known + _TINY) + chance / (apart**2 + chance + _TINY)
     if release.scale_errors is not None:
         turned = (lam[:k, None] + lam) ** 2 * _shared(release.components, release.scale_errors)
@@ -329,9 +336,9 @@ def _squared_tangents(release: Release, bought: Variances, told: Mapping[str, An
 
 
 def _shared(components: FloatArray, errors: FloatArray) -> FloatArray:
-    """sum_i u_ji^2 u_li^2 e_i^2 for components j and all directions l, of shape (k, d).
+    """Return sum_i u_ji^2 u_li^2 e_i^2 for components j and all directions l, of shape (k, d).
 
-    Directions that are no components share evenly what these leave.
+    Directions other than the components get equal shares of the remainder.
     """
     (k, d), squares = components.shape, components**2
     weighted = squares * errors**2
@@ -339,11 +346,11 @@ def _shared(components: FloatArray, errors: FloatArray) -> FloatArray:
     return np.concatenate([weighted @ squares.T, np.tile(left[:, None] / max(d - k, 1), (1, d - k))], axis=1)
 
 
-def _spectra(values: FloatArray, bought: Variances, d: int) -> tuple[FloatArray, FloatArray]:
-    """All d eigenvalues as rounds see them, and as the population has them.
+def _spectra(values: FloatArray, bought: NoisyVariances, d: int) -> tuple[FloatArray, FloatArray]:
+    """Return all d eigenvalues, as estimated in rounds, and of the population.
 
-    Bought ones are those of the population; spares are scaled as the last wanted one is. What is left of the total
-    is spread evenly.
+    Bought variances are those of the population. Eigenvalues of spare directions are scaled by the same factor as
+    that of the last requested component. The rest of the total is divided equally among the other directions.
     """
     k, m = bought.explained.size, values.size
     kappa = np.maximum(values, 0.0)
@@ -356,13 +363,13 @@ def _spectra(values: FloatArray, bought: Variances, d: int) -> tuple[FloatArray,
 
 
 def check_level(level: float) -> None:
-    """Refuse what is no probability."""
+    """Raise unless `level` is a number between 0 and 1."""
     if not (isinstance(level, int | float | np.floating) and 0 < level < 1):
-        raise InvalidInputError(f"level must lie between 0 and 1, got {level!r}.", hint="0.95 is the usual one.")
+        raise InvalidInputError(f"level must lie between 0 and 1, got {level!r}.", hint="The usual level is 0.95.")
 
 
 def _around(values: FloatArray, errors: FloatArray, level: float) -> FloatArray:
-    """Two-sided intervals of that level, from 0 up, of shape (k, 2)."""
+    """Return two-sided intervals of this level, at least 0, of shape (k, 2)."""
     check_level(level)
     reach = float(special.ndtri((1 + level) / 2)) * errors
     return np.maximum(np.stack([values - reach, values + reach], axis=1), 0.0)

@@ -1,18 +1,18 @@
-"""Variances along released directions, and in all, from a release of their own.
+"""Noisy variances along released components, and in total.
 
 BuyVariances({A_i}, u_1..u_k, guess, rest, n_hat, mu):
   a_i = (u_1^T A_i u_1, ..., u_k^T A_i u_k),  r_i = trace(A_i) - sum of a_i
-  1  unless `rest` is known about: the middle of the r_i, a radius search around 0 at the median
+  1  unless `rest` is known: rest <- noisy median of the r_i, by a radius search around 0
   2  radii <- FarOut({a_i}, guess), FarOut({r_i}, rest)                          # one pass
   3  explained <- ClippedMean({a_i}, centre guess); rest <- ClippedMean({r_i}, centre rest)
      share above <- 1 - noisy count of ||a_i - guess|| <= R, over n_hat          # one pass for all three
   4  total <- sum of explained + rest
 
 FarOut({a_i}, C):
-  1  R <- noisy search, over 32 edges around a public scale, for the highest quantile q <= .99 that noise lets it
-     see
+  1  R <- noisy search, over 32 edges around a public scale, for the highest quantile q <= .99 that can be
+     distinguished from noise
   2  R <- R log(p)/log(1 - q), p = 1.5 sqrt(k) sensitivity/(R mu n_hat), at which the bias of clipping is about
-     half of the noise: what is out of sight is taken to fall off exponentially   # 1 to 4 times
+     half of the noise. The tail beyond R is assumed to fall off exponentially   # 1 to 4 times
 """
 
 from __future__ import annotations
@@ -44,42 +44,44 @@ SHARES = {
     "variances, rest: radius": 0.06,
     "variances, rest: sum": 0.09,
 }
-"""Shares of mu^2. What need not be bought (a middle that is known, a rest where components are as many as columns)
-leaves its share to the others."""
+"""Shares of mu^2. The shares of what need not be bought go to the others: the middle if it is known, and the rest
+if there are as many components as columns."""
 HIGHEST, FARTHEST = 0.99, 4.0
-"""The highest quantile that is searched for, and how far beyond what was found a radius may go."""
+"""Highest quantile of the search, and the largest factor by which a radius may exceed the quantile found."""
 TAIL = 1.5
-"""The wanted share above a radius, over sqrt(k) times the one at which a wider radius brings as much noise as it
-takes off bias. Bias is then about half of the noise, near the best for the two together."""
+"""Target for the share of units above a radius, divided by sqrt(k) times the share at which a larger radius adds
+as much noise as it removes bias. The bias is then about half of the noise, near the optimum for their sum."""
 LOWEST, HIGHEST_EDGE = 2.0**-10, 64.0
-"""Where radii are searched for: from 2^-10 of a public scale to 64 times it."""
+"""Range of the radius search, as multiples of a public scale."""
 _COUNTS = 5
-"""Noisy counts in a search, among 2^5 edges."""
+"""Number of noisy counts in a search over 2^5 edges."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variances:
+class NoisyVariances:
     """Private estimates of u^T Sigma u for every component u, and of the trace of Sigma.
 
     Parameters
     ----------
     explained : array of shape (k,)
-        Along each component, at least 0.
+        Variance along each component, at least 0.
     total : float
-        The trace, at least the sum of `explained`.
+        Trace of Sigma, at least the sum of `explained`.
     noise, total_noise : float
         Standard deviation of the noise in an entry of `explained`, and in `total`.
     share_above, share_noise : float
-        A noisy share of the units that were clipped, in [0, 1]: about how much the estimates may be too low. And
-        the standard deviation of its noise, before it was cut to [0, 1].
+        Noisy share of the units that were clipped, in [0, 1]. It indicates how much the estimates may be too low.
+        And the standard deviation of its noise, before the share was clipped to [0, 1].
     centre, radius : array of shape (k,), float
-        Units were shortened to this distance from there.
+        Units were clipped to this distance from this centre.
     seen, quantile : float
-        About the distance from there within which a noisy search saw this share of the units: how far they spread.
+        Approximate distance from the centre within which a noisy search found the share `quantile` of the units.
+        It measures their spread.
     rest_centre, rest_radius, rest_seen, rest_quantile : float
-        The same for what the components leave of a unit's trace. nan where there is no rest.
+        The same for the rest: the part of a unit's trace that the components do not explain. nan if there is no
+        rest.
     n_hat : float
-        By what sums were divided.
+        Number by which sums were divided.
     rows : bool
         Whether every unit is one row, which is public.
     """
@@ -103,11 +105,11 @@ class Variances:
 
     @property
     def ratios(self) -> FloatArray:
-        """Share of the total that each component explains."""
+        """Share of the total variance along each component."""
         return self.explained / self.total if self.total > 0 else 0 * self.explained
 
     def in_order(self, order: npt.NDArray[np.intp]) -> Self:
-        """The same with the components in another order."""
+        """Return the same variances with the components in another order."""
         return replace(self, explained=self.explained[order], centre=self.centre[order])
 
 
@@ -119,47 +121,49 @@ def buy_variances(
     n_hat: float,
     mu: float,
     rest: float | None = None,
-) -> Variances:
-    """Variances along components that are already public, and the trace, with all of `mu`.
+) -> NoisyVariances:
+    """Buy the variances along components that are already public, and the trace, with all of `mu`.
 
     Parameters
     ----------
     units : Units
-        The same as those whose components were found: centred if they were, with nothing taken off or damped.
+        The units whose components were found: centred if they were, but neither projected nor damped.
     components : array of shape (k, d)
-        Public: orthonormal rows.
+        Orthonormal rows; public.
     guess : array of shape (k,)
-        Public: rough variances along them, the better the less noise. Off by a factor of 8 they still serve; what
-        is negative or nan is taken as 0. All 0: searches go over all of the public grid, at twice the counts.
+        Rough variances along the components; public. Better guesses give less noise. Guesses that are
+        wrong by a factor of 8 still work. Negative values and nan count as 0. If all are 0, searches use the whole
+        public grid, with twice as many counts.
     n_hat : float
-        Public: a noisy count of the units, or their number where it is public. Taken as 1 if smaller.
+        Noisy count of the units, or their public number. Raised to at least 1.
     mu : float
-        What it may cost.
+        Privacy budget.
     rest : float, optional
-        Public: roughly what the components leave of the trace. None: a search finds the middle of it.
+        Rough variance that the components do not explain; public. None: a search finds its median.
 
     Formal guarantees
     -----------------
     *All relations.* Two or three radius searches and one count (sensitivity 1 each), and two clipped sums
     (sensitivity R under *add-remove* and *empty-slot*, 2 R under *replace*), in sequence, with fixed shares of
-    mu^2: mu-GDP in all. What is read ahead is released through these alone. What a unit adds is a function of
-    that unit and of public numbers, to the bit (`Operator.variances`). Windows, quantiles and radii follow from
-    `guess`, `rest`, `n_hat` and earlier releases. `explained` and `total` are cut from below after the noise. With
-    k = d there is no rest: one search, one sum and one count take all of mu.
+    mu^2: mu-GDP in total. Everything that is read ahead is released through these alone. The contribution of a
+    unit is a function of that unit and of public numbers, bit by bit (`Operator.variances`). Windows, quantiles
+    and radii follow from `guess`, `rest`, `n_hat` and earlier releases. `explained` and `total` are clipped from
+    below after the noise is added. With k = d there is no rest: one search, one sum and one count get all of mu.
 
-    `noise` and `total_noise` are exact standard deviations of the noise in the sums. Clipping biases the answers
-    low: for light tails by about half of the noise, for heavy ones (log-normal rows) by more than it.
+    `noise` and `total_noise` are exact standard deviations of the noise in the sums. Clipping biases the estimates
+    downwards: by about half of the noise for light tails, and by more than the noise for heavy tails (log-normal
+    rows).
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
-    no units, few units, n_hat 1    finite numbers that are all noise, and `noise` says so
-    all units zero                  noise of the smallest edge that was searched for
+    no units, few units, n_hat 1    finite numbers dominated by noise, as `noise` shows
+    all units zero                  noise at the scale of the smallest edge of the search
     all equal to the guess          the guess, with noise of 2^-10 of it
     k = d                           total is the sum of `explained`
-    huge, outliers                  shortened to the radius; the largest edge where all are out of it
-    nan, inf, norm overflows        such a unit adds nothing, in silence
-    guess of another shape          refused (public)
+    huge, outliers                  clipped to the radius; to the largest edge if all lie beyond it
+    nan, inf, norm overflows        such a unit adds nothing, silently
+    guess of another shape          refused (a public number)
     ==============================  ==================================================================
 
     Examples
@@ -184,26 +188,27 @@ def buy_variances(
     scale = float(np.linalg.norm(centre))
     edges = _edges(scale * LOWEST, scale * HIGHEST_EDGE)
     buying = _Buying(n_hat, units.veil)
-    wanted = [buying.mean(units.variances(components.T, entries=slice(k)), centre, edges, mus, "variances")]
+    means = [buying.mean(units.variances(components.T, entries=slice(k)), centre, edges, mus, "variances")]
     if with_rest:
         others = units.variances(components.T, entries=slice(k, None))
         # 1
         if rest is None:
-            rest = buying.middle(others, float(centre.max()), float(centre.max()) * (units.d - k), mus["middle"])
+            largest = float(centre.max())
+            rest = buying.buy_middle(others, largest, largest * (units.d - k), mus["middle"])
         middle = _public_guess(np.array([rest]), components[:1])
         edges = _edges(float(middle[0]) * LOWEST, float(middle[0]) * HIGHEST_EDGE)
-        wanted.append(buying.mean(others, middle, edges, mus, "variances, rest"))
+        means.append(buying.mean(others, middle, edges, mus, "variances, rest"))
     # 2
-    read_ahead(*(one.for_radius for one in wanted))
-    found = [one.found() for one in wanted]
+    read_ahead(*(one.for_radius for one in means))
+    found = [one.buy_radius() for one in means]
     # 3
-    read_ahead(*(one.for_sum(radius.radius) for one, radius in zip(wanted, found, strict=True)))
-    bought = [one.bought(radius) for one, radius in zip(wanted, found, strict=True)]
+    read_ahead(*(one.for_sum(radius.radius) for one, radius in zip(means, found, strict=True)))
+    bought = [one.buy_mean(radius) for one, radius in zip(means, found, strict=True)]
     explained, left = bought[0], bought[1] if with_rest else _NO_REST
-    above = buying.share_above(wanted[0], explained.radius, mus["above"])
+    above = buying.buy_share_above(means[0], explained.radius, mus["above"])
     # 4
     along = np.maximum(explained.value, 0.0)
-    return Variances(
+    return NoisyVariances(
         explained=along,
         total=float(along.sum()) + max(float(left.value[0]), 0.0),
         noise=explained.noise,
@@ -214,7 +219,7 @@ def buy_variances(
         radius=explained.radius,
         seen=explained.seen,
         quantile=explained.kept,
-        rest_centre=float(wanted[1].centre[0]) if with_rest else math.nan,
+        rest_centre=float(means[1].centre[0]) if with_rest else math.nan,
         rest_radius=left.radius,
         rest_seen=left.seen,
         rest_quantile=left.kept,
@@ -228,38 +233,38 @@ _NO_REST = NoisyMean(np.zeros(1), 0.0, radius=math.nan, kept=math.nan, seen=math
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FarOut:
-    """A radius beyond the highest quantile that noise lets a search see, where clipping biases little."""
+    """Radius beyond the highest quantile that a noisy search can find, where clipping has little bias."""
 
     mu: float
     edges: FloatArray
 
     def find(self, search: Search) -> Found:
-        """One noisy search, and arithmetic on what it found."""
+        """Buy one noisy search, and extrapolate from its result."""
         # 1
         q = reachable_quantile(HIGHEST, n_hat=search.n_hat, mu=self.mu, edges=self.edges)
         found = search.at(q, mu=self.mu, edges=self.edges)
         # 2
-        wanted = found * _beyond(q, TAIL * math.sqrt(search.centre.size) * search.noise)
-        return Found(min(wanted, float(self.edges[-1])), kept=q, seen=_within(found, self.edges))
+        extended = found * _beyond(q, TAIL * math.sqrt(search.centre.size) * search.noise)
+        return Found(min(extended, float(self.edges[-1])), kept=q, seen=_within(found, self.edges))
 
 
 @dataclass(frozen=True)
 class _Buying:
-    """The number of units, and the veil: what all that is bought has in common."""
+    """Number of units and veil, which all purchases share."""
 
     n_hat: float
     veil: Veil
 
     def mean(
         self, population: Population, centre: FloatArray, edges: FloatArray, mus: dict[str, float], what: str
-    ) -> _Wanted:
-        """A clipped mean that is to be bought."""
-        return _Wanted(self, population, centre, edges, mus[f"{what}: radius"], mus[f"{what}: sum"], what)
+    ) -> _ToBuy:
+        """Return a clipped mean that is still to be bought."""
+        return _ToBuy(self, population, centre, edges, mus[f"{what}: radius"], mus[f"{what}: sum"], what)
 
-    def middle(self, population: Population, largest: float, widest: float, mu: float) -> float:
-        """Step 1: about the median of what the components leave, up to `widest`.
+    def buy_middle(self, population: Population, largest: float, widest: float, mu: float) -> float:
+        """Step 1: buy the approximate median of the rest, between `largest` / 16 and `widest`.
 
-        Far below `largest` it needs no centre.
+        A rest far below `largest` needs no centre.
         """
         edges = _edges(largest / 16, widest)
         found = radius_search(
@@ -274,11 +279,11 @@ class _Buying:
         )
         return _within(found.value, edges)
 
-    def share_above(self, wanted: _Wanted, radius: float, mu: float) -> Noisy:
-        """A noisy share of the units that lie outside of the radius, cut to [0, 1] after the noise."""
+    def buy_share_above(self, mean: _ToBuy, radius: float, mu: float) -> Noisy:
+        """Buy the noisy share of the units outside of the radius, clipped to [0, 1] after the noise is added."""
         within = noisy_count_within(
-            wanted.population,
-            centre=wanted.centre,
+            mean.population,
+            centre=mean.centre,
             radius=radius,
             mu=mu,
             veil=self.veil,
@@ -289,8 +294,8 @@ class _Buying:
 
 
 @dataclass(frozen=True, eq=False)
-class _Wanted:
-    """A clipped mean that is to be bought: first its radius, then its sum."""
+class _ToBuy:
+    """Clipped mean that is to be bought: first its radius, then its sum."""
 
     buying: _Buying
     population: Population
@@ -302,16 +307,16 @@ class _Wanted:
 
     @property
     def for_radius(self) -> Asked:
-        """What the search will ask."""
+        """Query of the radius search."""
         return Asked(self.population, self.centre, self.edges)
 
     def for_sum(self, radius: float) -> Asked:
-        """What the sum, and a count within its radius, will ask."""
+        """Return the query of the sum and of a count within its radius."""
         clip = clip_for_sum(self.population, radius, mu=self.mu_sum, relation=self.buying.veil.relation)
         return Asked(self.population, self.centre, np.array([radius]), (clip,))
 
-    def found(self) -> Found:
-        """Its radius."""
+    def buy_radius(self) -> Found:
+        """Buy the radius."""
         n_hat, veil = self.buying.n_hat, self.buying.veil
         noise = mean_noise(1.0, mu=self.mu_sum, n_hat=n_hat, relation=veil.relation)
         what = f"{self.what}: radius"
@@ -326,8 +331,8 @@ class _Wanted:
         )
         return FarOut(mu=self.mu_radius, edges=self.edges).find(search)
 
-    def bought(self, radius: Found) -> NoisyMean:
-        """The mean."""
+    def buy_mean(self, radius: Found) -> NoisyMean:
+        """Buy the mean, clipped at the radius."""
         return clipped_mean(
             self.population,
             centre=self.centre,
@@ -341,12 +346,12 @@ class _Wanted:
 
 
 def _within(found: float, edges: FloatArray) -> float:
-    """Between the edge that was found and the one below."""
+    """Return the geometric mean of the edge that was found and the edge below."""
     return float(found * math.sqrt(edges[0] / edges[1]))
 
 
 def _shares(mu: float, *, rest: bool, middle: bool) -> dict[str, float]:
-    """The mu of every release, by its name in SHARES."""
+    """Return the mu of every release, by its name in SHARES."""
     left_out = [] if rest else ["variances, rest: radius", "variances, rest: sum"]
     left_out += [] if middle else ["middle"]
     shares = {name: share for name, share in SHARES.items() if name not in left_out}
@@ -354,7 +359,7 @@ def _shares(mu: float, *, rest: bool, middle: bool) -> dict[str, float]:
 
 
 def _beyond(quantile: float, share: float) -> float:
-    """How many times as far as that quantile lies the radius with this share above it, if the tail is exponential.
+    """Return the factor from a quantile to the radius with `share` of the units above it, for an exponential tail.
 
     Examples
     --------
@@ -366,12 +371,12 @@ def _beyond(quantile: float, share: float) -> float:
 
 
 def _edges(low: float, high: float) -> FloatArray:
-    """32 edges from one number to another; the whole public grid where they are 0."""
+    """Return 32 edges from `low` to `high`, or the whole public grid if `low` is 0."""
     return np.geomspace(low, high, 1 << _COUNTS) if low > 0 else EDGES
 
 
 def _public_guess(guess: FloatArray, components: FloatArray) -> FloatArray:
-    """The guess as numbers from which edges can be made: finite, and 0 or far from underflow and overflow."""
+    """Return the guess as numbers that can define edges: finite, and either 0 or far from under- and overflow."""
     if components.ndim != 2 or not components.size or np.shape(guess) != (len(components),):
         raise InvalidInputError(
             f"expected components of shape (k, d) and k guesses, got shapes {components.shape} and "

@@ -1,4 +1,4 @@
-"""What is left out of people, and values that no list knows, are bought in a fit and told of."""
+"""A fit buys and reports counts of the rows excluded from people, and of values that are in no list."""
 
 from dataclasses import replace
 
@@ -21,30 +21,30 @@ def people(missing=0.0, n=20_000):
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 @pytest.mark.parametrize("center", [True, False])
-def test_a_third_of_the_rows_does_not_vanish_without_a_sign(relation, center):
+def test_a_third_of_the_rows_is_not_excluded_silently(relation, center):
     with pytest.warns(UserWarning, match="of a person's rows"):
         release = tracked_pca(people(0.34), 2, relation=relation, center=center, **COST)
     found = release.diagnostics.left_out
     assert found.rows / 5000 == pytest.approx(0.34, abs=0.01 + 6 * found.noise / 5000)
     assert found.people / 5000 == pytest.approx(1 - 0.66**4, abs=0.02 + 6 * found.noise / 5000)
-    (told,) = (one for one in release.warnings if one.code is Code.ROWS_LEFT_OUT)
-    assert told.numbers["share"] == pytest.approx(found.rows / 5000, abs=0.05)
+    (warning,) = (one for one in release.warnings if one.code is Code.ROWS_LEFT_OUT)
+    assert warning.numbers["share"] == pytest.approx(found.rows / 5000, abs=0.05)
     shares = {entry.what: (entry.mu / release.ledger.budget.mu) ** 2 for entry in release.ledger.entries}
     assert shares["rows and values left out"] == pytest.approx(0.005)
 
 
-def test_whole_rows_are_no_reason_to_warn():
+def test_valid_rows_give_no_warning():
     assert tracked_pca(people(), 2, **COST).warnings == ()
 
 
-def test_a_declared_number_of_people_is_what_shares_are_of():
+def test_shares_are_relative_to_a_declared_number_of_people():
     with pytest.warns(UserWarning, match="of a person's rows"):
         release = tracked_pca(people(0.34), 2, n=5000, **COST)
-    (told,) = (one for one in release.warnings if one.code is Code.ROWS_LEFT_OUT)
-    assert told.numbers["units"] == 5000
+    (warning,) = (one for one in release.warnings if one.code is Code.ROWS_LEFT_OUT)
+    assert warning.numbers["units"] == 5000
 
 
-def test_single_rows_pay_nothing_for_it():
+def test_single_rows_do_not_pay_for_it():
     release = tracked_pca(samples.rows(np.random.default_rng(0).normal(size=(2000, 3))), 1, **COST)
     assert "left_out" not in release.diagnostics
     assert "rows and values left out" not in [entry.what for entry in release.ledger.entries]

@@ -23,8 +23,8 @@ def state_of(values, d, *, outside=1e-4, rest=1.0, variance=1e-4):
     return State(np.eye(d, M), np.array(values), rest, np.full(M, outside), np.full(M, 2 * outside), sigma)
 
 
-def test_an_error_costs_its_square_over_the_gap():
-    """Against the energy that the first direction of a perturbed matrix loses."""
+def test_the_loss_of_an_error_is_its_square_over_the_gap():
+    """Compare with the energy that the first component of a perturbed matrix loses."""
     d = 30
     values = np.array([10.0, 6.0] + [1.0] * (d - 2))
     rng = np.random.default_rng(0)
@@ -58,7 +58,7 @@ def clip_of(norms, noise, *, excess_weight=0.01, distance=0.0):
     )
 
 
-def test_less_noise_clips_less_and_never_nearly_all():
+def test_less_noise_clips_less_and_never_nearly_all_units():
     norms = np.random.default_rng(0).lognormal(size=20_000)
     kept = [clip_of(norms, noise).kept for noise in (1.0, 1e-2, 1e-3, 1e-5)]
     assert kept == sorted(kept)
@@ -68,16 +68,16 @@ def test_less_noise_clips_less_and_never_nearly_all():
     assert losses == sorted(losses, reverse=True)
 
 
-def test_where_the_centre_is_off_the_excess_points_one_way():
-    """All units at one distance: a radius a little too small would leave part of the way undone."""
+def test_with_a_wrong_centre_the_excess_has_one_direction():
+    """All units are at one distance: a radius that is slightly too small would leave a part of it uncorrected."""
     norms = np.linspace(2.0, 4.0, 1000)
     near, far = (clip_of(norms, 0.01, excess_weight=0.0, distance=distance) for distance in (0.0, 9.0))
     assert near.kept < 0.5 < far.kept
     assert near.radius < 3 < far.radius
 
 
-def test_an_excess_costs_what_it_turns():
-    """Against the energy that is lost where all that is clipped lies along one direction, spread as units are."""
+def test_the_loss_of_an_excess_is_the_energy_that_it_turns():
+    """Compare with the lost energy if the clipped part lies along one direction, distributed as the units are."""
     values = np.array([10.0, 6.0, 4.0, 1.0])
     root = np.sqrt(values / values.sum())
     excess = 0.05
@@ -89,14 +89,14 @@ def test_an_excess_costs_what_it_turns():
     assert cost * excess**2 == pytest.approx(lost, rel=0.05)
 
 
-def test_an_excess_outside_what_is_followed_turns_nothing():
+def test_an_excess_outside_the_tracked_span_turns_nothing():
     few, many = (state_of([10.0, 6.0, 4.0], d) for d in (3, 1000))
     small, large = (cost_of_excess(one, 2, np.ones(2), 0.2, TUNING) for one in (many, few))
     assert 0 < small < 0.01 * large
 
 
 def test_sigma_is_clipped_less_where_noise_is_small():
-    """And not at all where noise is cheap: a direction in which few units lie far out would lose its place."""
+    """And not at all where noise is cheap: a direction with few distant units would lose its place."""
     norms = np.random.default_rng(0).lognormal(sigma=0.5, size=20_000)
     clips = [clip_of_sigma(curve_of(norms), d=50, k=2, noise=noise, tuning=TUNING) for noise in (0.1, 1e-3, 1e-6)]
     kept = [clip.kept for clip in clips]
@@ -105,8 +105,8 @@ def test_sigma_is_clipped_less_where_noise_is_small():
     assert kept[-1] == 1
 
 
-def test_what_has_not_converged():
-    """More where less is known; where nothing stands out of the rest, only as noise counts more."""
+def test_loss_by_incomplete_convergence():
+    """It grows with the variances. If no eigenvalue exceeds the rest, only the factor of the noise remains."""
     flat = state_of([10.0, 8.0, 1.0, 1.0], 50)
     slow = state_of([10.0, 8.0, 6.0, 5.0], 50)
     less = state_of([10.0, 8.0, 6.0, 5.0], 50, outside=1e-3)
@@ -116,8 +116,8 @@ def test_what_has_not_converged():
     assert unconverged(all_followed, 2, 1.0, TUNING) == 0
 
 
-def test_noise_counts_more_along_directions_that_are_off():
-    """By tan^2 of the angle: the entries' error over the gap, for every direction outside."""
+def test_noise_counts_more_along_wrong_directions():
+    """By tan^2 of the angle: the error of the entries over the gap, summed over directions outside."""
     flat = state_of([10.0, 8.0, 1.0, 1.0], 50, outside=1e-2)
     tangents = [46 * 1e-2 / (value - flat.rest) ** 2 for value in (10.0, 8.0)]
     assert unconverged(flat, 2, 0.3, TUNING) == pytest.approx(0.3 * np.mean(tangents))

@@ -23,7 +23,7 @@ def test_the_state_of_a_matrix_without_noise_is_its_spectrum():
     assert state.rest == pytest.approx(values[:5].mean())
 
 
-def test_noise_draws_eigenvalues_out_and_that_is_undone():
+def test_noise_spreads_eigenvalues_and_the_state_corrects_it():
     rng = np.random.default_rng(1)
     S = np.diag([10.0, 8.0] + [1.0] * 198)
     E = rng.normal(size=(200, 200)) * 0.1
@@ -39,14 +39,14 @@ def test_noise_draws_eigenvalues_out_and_that_is_undone():
 
 
 @pytest.mark.parametrize("m", [2, 5])
-def test_an_exact_answer_about_directions_that_are_off_mends_them_whatever_the_spectrum(m):
+def test_an_exact_answer_corrects_wrong_directions_for_any_spectrum(m):
     """Eigenvectors of the combined matrix remove an error of W at once; a power step would leave most of it."""
     S = symmetric(30)
     truth = np.linalg.eigh(S)[1][:, ::-1][:, :2]
     off = symmetric(30) + 0.1 * symmetric(30, seed=5)
     state = State.of_sigma(Sigma(off, 1e-4), 5)
     W = state.V[:, :m]
-    sigma = Sigma(S, 0.0)  # what lies outside is known
+    sigma = Sigma(S, 0.0)  # the part outside is known
     state = State(state.V, state.eigenvalues, state.rest, state.outside, state.inside, sigma)
     after = state.learned(Answer(S @ W, np.full(m, 1e-20), 1.0))
 
@@ -57,8 +57,8 @@ def test_an_exact_answer_about_directions_that_are_off_mends_them_whatever_the_s
     np.testing.assert_allclose(after.eigenvalues, np.linalg.eigvalsh(S)[::-1][:5], rtol=1e-6)
 
 
-def test_answers_are_weighed_with_what_was_known():
-    """A useless answer changes nothing; one as good as what was known goes half way, and halves the variance."""
+def test_answers_are_averaged_with_earlier_estimates_by_precision():
+    """A very noisy answer changes nothing. One as precise as the estimate goes halfway, at half the variance."""
     S = symmetric(12)
     state = State.of_sigma(Sigma(S, 1e-6), 4)
     W = state.V[:, :2]
@@ -82,7 +82,7 @@ def test_without_sigma_rounds_converge_from_a_random_start():
     np.testing.assert_allclose(narrow.V.T @ narrow.V, np.eye(6), atol=1e-10)
 
 
-def test_an_outside_that_is_a_multiple_of_the_identity_makes_a_power_step_with_a_shift():
+def test_a_multiple_of_the_identity_outside_gives_a_shifted_power_step():
     S = np.diag([10.0, 5.0] + [1.0] * 18)
     V = orthonormal(20, 2)
     state = State.unknown(V)
@@ -91,8 +91,8 @@ def test_an_outside_that_is_a_multiple_of_the_identity_makes_a_power_step_with_a
     np.testing.assert_allclose(span @ (span.T @ after.V), after.V, atol=1e-9)
 
 
-def test_a_question_about_the_wanted_directions_leaves_what_lies_outside_as_it_was():
-    """Once the outside was taken to be half of the smallest *wanted* eigenvalue: too steep a step for all else."""
+def test_a_question_about_the_components_leaves_the_outside_unchanged():
+    """Regression: the outside was assumed to be half of the smallest *requested* eigenvalue, a step too large."""
     S = np.diag([10.0, 8.0] + [1.0] * 28)
     V = np.linalg.qr(np.eye(30)[:, :5] + 0.05 * np.random.default_rng(0).normal(size=(30, 5)))[0]
     state = State.unknown(V).learned(Answer(S @ V, np.full(5, 1e-12), 1.0))
@@ -104,8 +104,8 @@ def test_a_question_about_the_wanted_directions_leaves_what_lies_outside_as_it_w
 
 
 @pytest.mark.parametrize("d", [5, 6])
-def test_without_sigma_all_columns_may_be_followed(d):
-    """Then nothing, or less than m directions, lies outside. (The last one followed need not converge.)"""
+def test_without_sigma_all_columns_may_be_tracked(d):
+    """Then no direction, or fewer than m, lies outside. (The last tracked direction need not converge.)"""
     S = symmetric(d)
     state = State.unknown(orthonormal(d, 5, seed=3)).learned(
         Answer(S @ orthonormal(d, 5, seed=3), np.full(5, 1e-12), 1.0)
@@ -117,8 +117,8 @@ def test_without_sigma_all_columns_may_be_followed(d):
 
 
 @pytest.mark.parametrize("scale", [0.0, 1.0])
-def test_without_spare_directions_it_converges_and_ties_leave_numbers(scale):
-    """Once what lies outside had exactly the smallest eigenvalue: half of the last direction came from there."""
+def test_without_spare_directions_it_converges_and_ties_stay_finite(scale):
+    """Regression: the outside had exactly the smallest eigenvalue, and half of the last direction came from it."""
     S = scale * np.diag([9.0, 4.0, 1.0, 1.0, 1.0])
     state = State.unknown(orthonormal(5, 2, seed=1))
     for number in range(40):
@@ -131,7 +131,7 @@ def test_without_spare_directions_it_converges_and_ties_leave_numbers(scale):
 
 
 def test_equal_eigenvalues_never_fail(monkeypatch):
-    """LAPACK's routine for a part of the spectrum may; then the whole is found."""
+    """LAPACK's routine for a part of the spectrum may fail; then the whole spectrum is computed."""
     state = State.of_sigma(Sigma(symmetric(9), 1e-4), 4)
     answer = Answer(symmetric(9) @ state.V[:, :2], np.full(2, 1e-6), 1.0)
     usual = state.learned(answer)
@@ -144,7 +144,7 @@ def test_equal_eigenvalues_never_fail(monkeypatch):
 
 
 def test_leading_eigenvectors_where_lapack_returns_too_few(monkeypatch):
-    """It does so, silently, on a part of equal eigenvalues."""
+    """It does so, silently, for a part of a cluster of equal eigenvalues."""
     matrix = np.diag([5.0, 3.0, 1.0, 1.0, 1.0])
     whole = leading_module.leading(matrix, 3)
     monkeypatch.setattr(leading_module.linalg, "eigh", lambda *_, **__: (np.ones(1), np.ones((5, 1))))
@@ -154,8 +154,8 @@ def test_leading_eigenvectors_where_lapack_returns_too_few(monkeypatch):
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(3), atol=1e-12)
 
 
-def test_eigenvalues_that_clipping_shrank_give_way_to_an_answer_that_is_not():
-    """Else a gap to what Sigma says outside, unclipped, would be closed by the clip of an earlier answer."""
+def test_eigenvalues_that_clipping_shrank_are_replaced_by_an_unclipped_answer():
+    """Otherwise the clip of an earlier answer would close the gap to the unclipped part of Sigma outside."""
     S = np.diag([10.0, 6.0, 5.8, 1.0, 1.0, 1.0])
     state = State.of_sigma(Sigma(S, 1e-8), 3)
     product, small = S @ state.V[:, :3], np.full(3, 1e-10)

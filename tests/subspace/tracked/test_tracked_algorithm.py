@@ -30,7 +30,7 @@ def assert_orthonormal(release, k, d):
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
-def test_it_learns_and_spends_what_it_was_given(relation):
+def test_it_learns_and_spends_its_budget(relation):
     data = ev.datasets.gaussian(20_000, DECAY, random_state=0)
     release = tracked_pca(data.samples, 3, epsilon=1.0, delta=1e-6, relation=relation)
     assert ev.metrics.zeta(release.components, data.covariance) < 0.05
@@ -40,8 +40,8 @@ def test_it_learns_and_spends_what_it_was_given(relation):
     assert np.all(np.diff(release.eigenvalues) < 0)
 
 
-def test_low_noise_far_below_the_size_of_the_units():
-    """The paper's point: noise follows the spread of A_i around its mean, not its size."""
+def test_noise_far_below_the_norm_of_the_units():
+    """As in the paper, noise scales with the spread of A_i around its mean, not with its norm."""
     data = ev.datasets.spiked_covariance(10_000, 200, [10.0, 5.0], 0.025, random_state=1)
     release = tracked_pca(data.samples, 2, epsilon=1.0, delta=0.01)
     assert ev.metrics.zeta(release.components, data.covariance) < 5e-5
@@ -99,7 +99,7 @@ def test_little_data_and_tiny_epsilon_never_raise(n, epsilon, kind, seed):
 
 @pytest.mark.parametrize("seed", [13, 14])
 def test_few_wide_rows_with_no_eigenvalue_left(seed):
-    """Rounds in which noise leaves no eigenvalue above 0: weights must not overflow."""
+    """Rounds in which no noisy eigenvalue is above 0: weights must not overflow."""
     X = np.random.default_rng(seed).normal(size=(300, 1100))
     assert_orthonormal(quietly(X, 2, epsilon=0.3, delta=1e-6, random_state=seed), 2, 1100)
 
@@ -115,8 +115,8 @@ def kinds(release):
     return [one.kind for one in release.diagnostics.rounds]
 
 
-def test_rounds_follow_the_units():
-    """One round where Sigma says enough; wide ones for slow directions; narrow ones for units that are alike."""
+def test_rounds_depend_on_the_units():
+    """One round if Sigma suffices; wide rounds for slow directions; narrow rounds for units that are alike."""
     rng = np.random.default_rng(0)
     gap = rng.normal(size=(20_000, 20)) * np.sqrt([10.0, 8.0] + [1.0] * 18)
     assert kinds(tracked_pca(gap, 2, epsilon=1.0, delta=1e-6)) == ["last"]
@@ -139,8 +139,8 @@ def test_wide_rows_start_at_random():
     assert 1.97 < release.ledger.epsilon(1e-6) <= 2
 
 
-def test_what_was_expected_is_about_what_came():
-    """Noise, clip and convergence are priced from releases; on normal rows the sample's share comes on top."""
+def test_expected_error_is_close_to_the_true_one():
+    """It includes noise, clipping and convergence, from releases; for normal rows add the sampling error."""
     data = ev.datasets.gaussian(20_000, 10 * 0.7 ** np.arange(100) + 0.1, random_state=3)
     release = tracked_pca(data.samples, 5, epsilon=1.0, delta=1e-6)
     found = ev.metrics.zeta(release.components, data.covariance)
@@ -148,13 +148,13 @@ def test_what_was_expected_is_about_what_came():
 
 
 def test_directions_that_converge_slowly_are_found():
-    """Rare spikes: eigenvalues 1.09 and .99; a block would need some thirty rounds."""
+    """Rare spikes: eigenvalues 1.09 and .99; a block iteration would need about thirty rounds."""
     data = ev.datasets.rare_spikes(100_000, 15, alpha=0.01, random_state=1)
     release = tracked_pca(data.samples, 1, epsilon=1.0, delta=1e-6)
     assert ev.metrics.zeta(release.components, data.covariance) < 0.08
 
 
-def test_as_many_directions_as_columns_are_sigma_itself():
+def test_for_k_equal_to_d_sigma_itself_is_bought():
     data = ev.datasets.gaussian(3_000, [9.0, 4.0, 0.1], random_state=2)
     release = tracked_pca(data.samples, 3, epsilon=1.0, delta=1e-6)
     assert release.diagnostics.rounds == ()
@@ -167,7 +167,7 @@ def test_as_many_directions_as_columns_are_sigma_itself():
 
 
 def test_with_more_units_less_is_clipped():
-    """The radius that loses least grows with n, so clip bias goes where noise goes: to 0."""
+    """The radius of least loss grows with n, so the bias of clipping goes to 0, as noise does."""
     X = np.random.default_rng(3).normal(size=(100_000, 30)) * np.sqrt(DECAY)
     few, many = (quietly(X[:n], 2, epsilon=1.0, delta=1e-6).diagnostics for n in (3_000, 100_000))
     assert few.clip + 0.2 < many.clip
@@ -185,7 +185,7 @@ def test_variances_are_bought_and_in_order():
     assert np.all(np.diff(bought.explained) <= 0)
 
 
-def test_bad_units_are_counted_and_told_of():
+def test_invalid_units_are_counted_and_reported():
     X = np.random.default_rng(0).normal(size=(20_000, 6))
     X[:3000, 2] = np.nan
     with pytest.warns(UserWarning, match="missing, infinite or too large") as caught:
@@ -210,11 +210,11 @@ def test_shared_ledger_and_refusals():
         tracked_pca(X, 1, epsilon=0.0, delta=1e-6)
     with pytest.raises(InvalidInputError, match="delta"):
         tracked_pca(X, 1, epsilon=1.0, delta=1.0)
-    with pytest.raises(InvalidInputError, match="counts under add-remove"):
+    with pytest.raises(InvalidInputError, match="has the relation add-remove"):
         tracked_pca(X, 1, epsilon=1.0, delta=1e-6, relation="replace", ledger=Ledger(Budget.from_mu(9.0)))
 
 
-def test_a_seed_repeats_and_says_so():
+def test_a_seeded_run_repeats_and_is_marked():
     X = np.random.default_rng(0).normal(size=(2000, 5))
     first, second = (quietly(X, 2, epsilon=1.0, delta=1e-6, random_state=4) for _ in range(2))
     np.testing.assert_array_equal(first.components, second.components)
@@ -225,7 +225,7 @@ def test_a_seed_repeats_and_says_so():
 @pytest.mark.parametrize(("n", "skewed"), [(60, False), (3000, False), (20_000, True)])
 @pytest.mark.parametrize("tuning", [Tuning(), Tuning(widest_sigma=4), Tuning(near=0.0)])
 def test_every_release_of_a_run_keeps_its_sensitivity(relation, n, skewed, tuning):
-    """The whole run on two neighbours, the second answered with the first one's outputs."""
+    """Run on two neighbours, where the second run gets the outputs of the first."""
     rng = np.random.default_rng(n)
     X = rng.normal(size=(n, 9)) * np.linspace(3, 1, 9)
     if skewed:
@@ -262,8 +262,8 @@ def test_centred_rows():
         quietly(samples.matrices(np.ones((5, 2, 2))), 1, epsilon=1.0, delta=1e-6, center=True)
 
 
-def test_digits_with_everything_paid():
-    """Count, mean, radii and directions at (1, 1e-6): at least 97 % of what plain PCA keeps, k = 2."""
+def test_digits_with_everything_bought():
+    """Count, mean, radii and components at (1, 1e-6): at least 97 % of the variance of plain PCA, k = 2."""
     from sklearn.datasets import load_digits
 
     X = load_digits().data
@@ -275,8 +275,8 @@ def test_digits_with_everything_paid():
     assert np.mean(kept) > 0.97
 
 
-def test_skewed_rows_are_not_left_to_the_bias_of_clipping():
-    """Log-normal factors: rounds that clip at the median bend directions however many rows there are."""
+def test_clipping_bias_is_small_for_skewed_rows():
+    """Log-normal factors: rounds that clip at the median turn components for any number of rows."""
     rng = np.random.default_rng(3)
     lam = 10 / np.sqrt(np.arange(1.0, 41.0))
     F = np.exp(0.8 * rng.normal(size=(150_000, 40)))
@@ -300,14 +300,14 @@ def test_a_declared_number_of_units_is_free_and_in_the_ledger():
 def test_a_declared_spectrum_is_free_and_in_the_ledger():
     X = np.random.default_rng(0).normal(size=(5_000, 12)) * np.sqrt([9.0, 4.0] + [1.0] * 10)
     bought = tracked_pca(X, 2, epsilon=1.0, delta=1e-6)
-    told = tracked_pca(X, 2, epsilon=1.0, delta=1e-6, spectrum=[9, 4, 1])
-    assert told.eigenvalues.tolist() == [9.0, 4.0]
-    assert told.variances is None
-    entries = told.ledger.entries
+    declared = tracked_pca(X, 2, epsilon=1.0, delta=1e-6, spectrum=[9, 4, 1])
+    assert declared.eigenvalues.tolist() == [9.0, 4.0]
+    assert declared.variances is None
+    entries = declared.ledger.entries
     assert [entry.what for entry in entries if entry.kind == "declared"] == ["spectrum, 3 eigenvalues"]
     assert not any("variances" in entry.what for entry in entries if entry.kind != "declared")
     assert any("variances" in entry.what for entry in bought.ledger.entries)
-    assert told.ledger.mu == pytest.approx(bought.ledger.mu)  # what is saved goes to the directions
+    assert declared.ledger.mu == pytest.approx(bought.ledger.mu)  # the saved share goes to the components
 
 
 @pytest.mark.parametrize(
@@ -316,13 +316,13 @@ def test_a_declared_spectrum_is_free_and_in_the_ledger():
         ([9.0], "from k = 2 to d = 12"),
         (np.ones((2, 2)), "from k = 2 to d = 12"),
         (np.ones(13), "from k = 2 to d = 12"),
-        ([1.0, 2.0], "largest down"),
+        ([1.0, 2.0], "descending order"),
         ([1.0, -1.0], "not negative"),
         ([np.inf, 1.0], "finite"),
         ([np.nan, 1.0], "finite"),
     ],
 )
-def test_a_spectrum_that_cannot_be_one_is_refused_and_nothing_is_drawn(spectrum, said):
+def test_an_invalid_spectrum_is_refused_and_nothing_is_drawn(spectrum, said):
     ledger = ev.Ledger(ev.Budget.from_epsilon_delta(1.0, 1e-6))
     with pytest.raises(ev.errors.InvalidInputError, match=said):
         tracked_pca(np.ones((50, 12)), 2, epsilon=1.0, delta=1e-6, spectrum=spectrum, ledger=ledger)
@@ -342,19 +342,19 @@ def test_a_spectrum_that_cannot_be_one_is_refused_and_nothing_is_drawn(spectrum,
         {"pilot_shares": (0.5, 1.0)},
     ],
 )
-def test_constants_that_cannot_be_are_refused_before_anything_is_charged(wrong):
+def test_invalid_constants_are_refused_before_anything_is_charged(wrong):
     with pytest.raises(InvalidInputError, match="shares between 0 and 1"):
         Tuning(**wrong)
 
 
 def test_a_cluster_of_equal_eigenvalues_is_no_failure():
-    """Seen with this seed: LAPACK returned none of two eigenvectors, after everything was spent."""
+    """Regression with this seed: LAPACK returned none of two eigenvectors, after the budget was spent."""
     X = np.random.default_rng(121).normal(size=(50, 40))
     release = quietly(X, 1, epsilon=10.0, delta=0.01, random_state=121, oversampling=1)
     assert_orthonormal(release, 1, 40)
 
 
-def test_without_spare_directions_clipping_is_not_taken_to_be_free():
+def test_without_spare_directions_clipping_still_costs():
     X = np.random.default_rng(0).lognormal(size=(60_000, 20)) * np.sqrt(0.7 ** np.arange(20))
     S = X.T @ X / len(X)
     none, ten = (
@@ -378,7 +378,7 @@ PASSES = {"rows": 10, "rows around 0": 6, "people": 10, "sparse": 10}
 
 @pytest.mark.parametrize("kind", PASSES)
 def test_how_often_the_data_are_read(kind):
-    """Each pass costs a read of all data: this fails where one is added.
+    """Each pass reads all data: this test fails if a pass is added.
 
     Count and first radius 1, mean 3, Sigma 2 (1 where its norms were read with the count), a last round 2,
     variances 2. A wide round, not needed here, has 3.

@@ -1,4 +1,4 @@
-"""Tracked PCA, our own method, one file per idea."""
+"""Tracked PCA, the method of this package: one module per idea."""
 
 from eigenveil.subspace.tracked.algorithm import TRACKED, TrackedOptions, tracked_pca
 from eigenveil.subspace.tracked.tuning import Tuning

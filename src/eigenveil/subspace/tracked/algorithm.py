@@ -1,20 +1,23 @@
-"""Tracked PCA, our own method: one state, one question, one price.
+"""Tracked PCA, the method of this package: one estimate, refined by noisy questions about Sigma.
 
 TrackedPCA({A_i}, k, mu):
-  1  n_hat <- n if declared public, else a noisy count of good units (and of bad ones)     # 1 % of mu^2
-     if units are people, or columns have groups: noisy numbers of what is left out        # 0.5 %
+  1  n_hat <- n if declared public, else noisy counts of valid and of invalid units        # 1 % of mu^2
+     if units are people, or columns have groups: noisy counts of excluded rows and values # 0.5 %
      if rows are to be centred: a private mean, subtracted from every row                  # 8 %
-  2  state <- Sigma itself, with 25 % of the rest, clipped at its best radius
-       (beyond 1024 columns: four rounds from a random start)
-  3  repeat: buy the curve of norms of a last round (the first k directions, damped inside)
-       if the centre is still far from the units' mean, and comes nearer: ask it with 3 % of what is left
-       else if more is expected to be lost by what has not converged than by that round's noise and clip:
+  2  state <- Sigma itself, with 25 % of the rest, clipped at the radius of least expected loss
+       (above 1024 columns: four rounds from a random start)
+  3  repeat: buy the curve of norms of a last round (the first k directions, damped inside their span)
+       if the centre is still far from the units' mean, and the distance has halved: ask that question with 3 % of
+         what is left
+       else if incomplete convergence is expected to cost more than the noise and clipping of that round:
          ask about up to 10 more directions, undamped, with 25 % of what is left (at most twice)
-       else: ask it with all that is left, and stop
-     After each answer: weigh it with what was known, entry by entry; the eigenvectors of the combined estimate
-  4  the first k directions; variances along them and in all, from a release of their own   # 2 %, or declared
+       else: ask that question with all that is left, and stop
+     after each answer: its precision-weighted average with the earlier estimate, entry by entry; state <- the
+       eigenvectors of the result
+  4  return the first k directions, and the variances along them and in total, which are bought separately
+     or declared                                                                           # 2 %
 
-The state is in `state`, the question in `question`, what it costs in `loss`, the constants in `tuning`.
+The state is in `state`, the question in `question`, its expected loss in `loss`, and the constants in `tuning`.
 """
 
 from __future__ import annotations
@@ -80,7 +83,7 @@ class TrackedOptions(Options):
     tuning: Tuning = DEFAULT
 
     def __post_init__(self) -> None:
-        Declared(n=self.n)  # which checks it
+        Declared(n=self.n)  # checks n
         whole("oversampling", self.oversampling, least=0)
 
 
@@ -98,55 +101,57 @@ def tracked_pca(
     tuning: Tuning = DEFAULT,
     **arguments: Unpack[RunArguments],
 ) -> Release:
-    """Find k private principal directions, each question asked around what earlier answers say.
+    """Find k private principal components by tracked PCA.
 
-    Nothing need be known of the data: count, radii and sums are all paid for.
+    Every question is centred at the estimate from earlier answers. Nothing about the data has to be known: count,
+    radii and sums are all bought.
 
     Parameters
     ----------
-    samples : anything that holds rows, or what `eigenveil.samples` makes
-        The units.
+    samples : anything that holds rows, or the result of an `eigenveil.samples` function
+        Units.
     k : int
-        How many directions.
+        Number of components.
     epsilon, delta : float
         Privacy budget of the whole run.
     center : bool
         Whether to subtract a private mean from every row first (rows and people only), as PCA usually does.
-        Without it directions are those of the second moment.
+        Otherwise the components are those of the second moment.
     n : int, optional
-        The number of units, if it is public anyway; written in the ledger as declared. None: a count is bought.
+        Number of units, if it is public anyway. The ledger records it as declared. None: a noisy count is bought.
     spectrum : array of at least k numbers, optional
-        Eigenvalues of Sigma, largest first, if they are public anyway; declared in the ledger. The first
-        k are then `eigenvalues`, and no variances along the directions are bought.
+        Eigenvalues of Sigma, largest first, if they are public anyway. The ledger records them as declared. The
+        first k are then the `eigenvalues`, and no variances along the components are bought.
     oversampling : int
-        How many directions more than k are followed while directions have not converged; at least 1, and at
-        most 2 k unless the start is random.
+        Number of directions that are tracked in addition to the k components until they have converged. At least
+        1, and at most 2 k unless the start is random.
     tuning : Tuning
-        The constants of the method, for experiments.
+        Constants of the method, for experiments.
     **arguments
-        `relation`, `ledger`, `random_state`, `engine`, as everywhere: see `RunArguments`.
+        `relation`, `ledger`, `random_state`, `engine`: see `RunArguments`.
 
     Returns
     -------
     Release
-        `mean` if centred. `variances` along the components and in all (None with a declared spectrum);
-        `eigenvalues` are these. `diagnostics` says how rounds went and what they expected.
+        It has a `mean` if rows were centred, and `variances` along the components and in total (None with a
+        declared spectrum), which are also the `eigenvalues`. `diagnostics` describes the rounds and their expected
+        error.
 
     Formal guarantees
     -----------------
-    (epsilon, delta)-DP under `relation`. Every draw is Gaussian: a count, curves of norms, clipped sums, each with
-    the sensitivity proven in its mechanism. Weights, radii, the number of rounds and their shares are functions of
-    earlier releases, and the sum of all shares is fixed in advance by the ledger (a privacy filter, see
-    `Budget`), so the whole is mu-GDP with the mu that (epsilon, delta) buys. Eigenvectors and signs are
+    (epsilon, delta)-DP under `relation`. All noise is Gaussian: a count, curves of norms and clipped sums, each
+    with the sensitivity proven in its mechanism. Weights, radii, the number of rounds and their shares are
+    functions of earlier releases. The sum of all shares is fixed in advance by the ledger (a privacy filter, see
+    `Budget`). So the whole run is mu-GDP with the mu of (epsilon, delta). Eigenvectors and signs are
     post-processing.
 
     ==============================  ==================================================================
-    edge case                       answer
+    edge case                       result
     ==============================  ==================================================================
-    no units, few units             orthonormal directions full of noise, and a warning
-    k = d, d = 1                    Sigma itself is asked for once, with everything
-    all units zero, equal           no special case; directions without variance are arbitrary
-    nan, inf, norm overflows        such a unit adds nothing; a warning if a noisy count of them passes 5 %
+    no units, few units             orthonormal components dominated by noise, and a warning
+    k = d, d = 1                    Sigma itself is bought once, with the whole budget
+    all units zero, equal           no special case; components without variance are arbitrary
+    nan, inf, norm overflows        such a unit adds nothing; a warning if a noisy count of them exceeds 5 %
     ==============================  ==================================================================
 
     Examples
@@ -165,7 +170,7 @@ def tracked_pca(
 
 
 def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
-    """Steps 1 to 4, with all of the units' budget."""
+    """Run steps 1 to 4 with the whole budget of the units."""
     spectrum = declared_spectrum(options.spectrum, k, units.d)
     left_out = units.left_out()
     shares = [
@@ -183,9 +188,9 @@ def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
     if options.center:
         mean, units = buy_mean(units, n_hat=n_hat, mu=mu_mean)
     # 2 and 3
-    search = Search(Asking(units, k, n_hat, Purse(mu), options.tuning), options.oversampling)
+    tracked = TrackedRun(Asking(units, k, n_hat, Purse(mu), options.tuning), options.oversampling)
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        state = search.directions()
+        state = tracked.buy_state()
     # 4
     components = signed(np.ascontiguousarray(state.V[:, :k].T))
     if spectrum is None:
@@ -200,17 +205,17 @@ def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
         )
         order = np.arange(k)
         eigenvalues, variances = spectrum[:k].copy(), None
-    found = too_few_units(n_hat, search.count_noise)
+    found = too_few_units(n_hat, tracked.count_noise)
     everyone = n_hat + (0.0 if number.bad is None else number.bad.value)
     found += [*bad_units(n_hat, number.bad), *rows_left_out(everyone, lost), *unknown_values(everyone, lost)]
     if variances is not None:
         found += [*no_spread(variances), *lost_in_noise(variances), *clipped_variances(variances)]
-    told = TrackedDiagnostics(
+    diagnostics = TrackedDiagnostics(
         n_hat=n_hat,
         bad_units=None if number.bad is None else number.bad.value,
-        rounds=tuple(search.rounds),
-        clip=search.sigma_kept,
-        expected_zeta=search.expected_zeta,
+        rounds=tuple(tracked.rounds),
+        clip=tracked.sigma_kept,
+        expected_zeta=tracked.expected_zeta,
         passes=units.passes.made,
         followed=_followed(state, order),
     )
@@ -221,9 +226,9 @@ def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
         variances=variances,
         mean=mean,
         ledger=units.veil.ledger,
-        diagnostics=told
+        diagnostics=diagnostics
         if lost is None
-        else TrackedPeopleDiagnostics(**told, left_out=LeftOutDiagnostics.of(lost)),
+        else TrackedPeopleDiagnostics(**diagnostics, left_out=LeftOutDiagnostics.of(lost)),
         warnings=tuple(found),
     )
 
@@ -232,8 +237,24 @@ TRACKED = Algorithm(name="tracked", options=TrackedOptions, run=run, variances=T
 
 
 @dataclass
-class Search:
-    """Steps 2 and 3, and what they report."""
+class TrackedRun:
+    """Steps 2 and 3, and their diagnostics.
+
+    Parameters
+    ----------
+    asking : Asking
+        Units, budget and constants.
+    oversampling : int
+        Number of directions that are tracked in addition to the k components.
+    rounds : list of Round
+        Diagnostics of every round so far.
+    sigma_kept : float, optional
+        Share of the units that the release of Sigma left unchanged. None if Sigma was not bought.
+    count_noise : float
+        Standard deviation of the noise on counts in the first curve of norms.
+    expected_zeta : float
+        Square root of the expected share of lost energy, just before the last round.
+    """
 
     asking: Asking
     oversampling: int
@@ -242,52 +263,56 @@ class Search:
     count_noise: float = math.nan
     expected_zeta: float = math.nan
 
-    def directions(self) -> State:
-        """The state after all questions."""
+    def buy_state(self) -> State:
+        """Run steps 2 and 3, and return the state after all questions."""
         asking, k, d = self.asking, self.asking.k, self.asking.units.d
         spare = max(self.oversampling, 1)
         most = min(max(k + 1, d // 2), d)
         if d > asking.tuning.widest_sigma:
-            return self.refined(self.from_random_start(min(k + spare, most)))
-        sigma, curve, clip = asking.sigma(asking.tuning.sigma_share if k < d else 1.0)
+            return self.buy_refined(self.buy_random_start(min(k + spare, most)))
+        sigma, curve, clip = asking.buy_sigma(asking.tuning.sigma_share if k < d else 1.0)
         self.sigma_kept, self.count_noise = clip.kept, curve.count_noise
         state = State.of_sigma(sigma, min(k + min(spare, 2 * k), most))
-        return self.refined(state) if k < d else state
+        return self.buy_refined(state) if k < d else state
 
-    def from_random_start(self, followed: int) -> State:
-        """Rounds from directions that depend on no data; until they converge, what was known does not count."""
+    def buy_random_start(self, followed: int) -> State:
+        """Run step 2 from random directions. Earlier estimates do not count, since nothing has converged."""
         state = State.unknown(self.asking.units.random_start(followed))
         for share in self.asking.tuning.pilot_shares:
-            state = self.after(Question.wide(state.forgotten(), self.asking.k, self.asking.tuning), share, "pilot")
+            question = Question.wide(state.forgotten(), self.asking.k, self.asking.tuning)
+            state = self.buy_round(question, share, "pilot")
         return state
 
-    def refined(self, state: State) -> State:
-        """Step 3."""
+    def buy_refined(self, state: State) -> State:
+        """Run step 3."""
         asking, k, tuning = self.asking, self.asking.k, self.asking.tuning
         wide, before = 0, math.inf
         while True:
             last = Question.narrow(state, k, tuning)
-            curve = last.curve(asking, asking.purse.spend(tuning.curve_share), self.name("next"))
+            curve = last.buy_curve(asking, asking.purse.spend(tuning.curve_share), self.name("next"))
             if not wide and math.isinf(before):
                 self.count_noise = curve.count_noise
             clip = last.clip(asking, curve, asking.purse.mu * math.sqrt(asking.purse.left))
             open_ = unconverged(state, k, clip.loss, tuning)
             if tuning.near * min(clip.radius, 2.5 * curve.median) ** 2 < last.distance < before / 2:
                 before = last.distance
-                state = self.after(last, tuning.curve_share / 2, "narrow", curve)
+                state = self.buy_round(last, tuning.curve_share / 2, "narrow", curve)
             elif wide < tuning.most_wide and open_ > clip.loss:
                 wide += 1
-                state = self.after(Question.wide(state, k, tuning), tuning.wide_share, "wide")
+                state = self.buy_round(Question.wide(state, k, tuning), tuning.wide_share, "wide")
             else:
                 energy = max(float(state.eigenvalues[:k].sum()), SMALLEST)
                 self.expected_zeta = math.sqrt(min(1.0, (clip.loss + open_) / energy))
-                return self.after(last, 1.0, "last", curve)
+                return self.buy_round(last, 1.0, "last", curve)
 
-    def after(self, question: Question, share: float, kind: str, curve: NormCurve | None = None) -> State:
-        """The state after a question that costs a share of what is left, its curve included if it has none."""
+    def buy_round(self, question: Question, share: float, kind: str, curve: NormCurve | None = None) -> State:
+        """Ask a question with a share of the remaining budget, and return the state after its answer.
+
+        The share includes the curve of norms if none is given.
+        """
         asking = self.asking
         before = asking.purse.left
-        answer, mean, clip = question.bought(asking, asking.purse.spend(share), self.name(kind), curve)
+        answer, mean, clip = question.buy_answer(asking, asking.purse.spend(share), self.name(kind), curve)
         self.rounds.append(
             Round(
                 kind=kind,
@@ -303,14 +328,14 @@ class Search:
         return question.state.learned(answer)
 
     def name(self, kind: str) -> str:
-        """What the ledger calls the next round."""
+        """Return the name of the next round in the ledger."""
         return f"round {len(self.rounds) + 1} ({kind})"
 
 
 def _read_first(units: PrivateUnits, options: TrackedOptions, left_out: LeftOut | None) -> Population | None:
-    """What is asked after the number of units, read in one pass with it and with what is left out of them.
+    """Read the population of the next step in one pass with the count of units and the excluded rows.
 
-    None where neither is read yet: what is asked next is not known.
+    Return None if nothing is read ahead, because the next population is not yet known.
     """
     if not options.center and units.d > options.tuning.widest_sigma:
         if left_out is None:
@@ -325,7 +350,7 @@ def _read_first(units: PrivateUnits, options: TrackedOptions, left_out: LeftOut 
 
 
 def _followed(state: State, order: npt.NDArray[np.intp]) -> Followed:
-    """What is known of Sigma along all followed directions: components in their order, then spare ones."""
+    """Return the estimate of Sigma along all tracked directions: the components in order, then the spare ones."""
     first = [*order, *range(len(order), len(state.eigenvalues))]
     known = (state.eigenvalues, np.sqrt(state.outside), np.sqrt(state.inside))
     return Followed(*(tuple(float(value) for value in values[first]) for values in known))

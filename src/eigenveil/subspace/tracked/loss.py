@@ -1,8 +1,8 @@
-"""The price of a question: the energy that the first k directions are expected to lose after it.
+"""Expected loss of a question: the energy that the first k directions are expected to lose after it.
 
-To first order an error e of Sigma between a wanted direction i and another one j costs e^2/(lambda_i - lambda_j).
-Four terms: noise, what clipping turns, what has not converged, and the sample (which no question changes). All of
-it is arithmetic on releases.
+To first order, an error e of Sigma between a requested component i and another direction j costs
+e^2/(lambda_i - lambda_j). The loss has four terms: noise, the directions that clipping turns, incomplete
+convergence, and the sampling error (which no question changes). All of it is post-processing of releases.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from eigenveil.subspace.tracked.tuning import SMALLEST, Tuning
 
 
 def cost_of_errors(state: State, k: int, m: int, tuning: Tuning) -> FloatArray:
-    """a_i = sum over j of 1/(lambda_i - lambda_j), for the first m directions.
+    """Return a_i = sum over j of 1/(lambda_i - lambda_j), for the first m directions.
 
-    For wanted ones j runs over all that are not wanted. Spare ones count as the last wanted one, and j runs over
-    what lies outside the first m.
+    For a requested component i, j runs over all directions except the k requested components. A spare direction
+    uses the eigenvalue of the last requested component, and j runs over all directions except the first m.
     """
 
     def total(i: int) -> float:
@@ -33,10 +33,11 @@ def cost_of_errors(state: State, k: int, m: int, tuning: Tuning) -> FloatArray:
 
 
 def cost_of_excess(state: State, k: int, columns: FloatArray, inside: float, tuning: Tuning) -> float:
-    """What an excess of 1 costs if all of it turns directions.
+    """Return the loss for an excess of 1, if all of it turns directions.
 
-    It is spread as the units are: between two directions by the root of the product of their variances. What lies
-    outside the directions that are followed is taken for noise, which clipping does not turn.
+    The excess is distributed as the units are: between two directions, in proportion to the square root of the
+    product of their variances. Everything outside the span of the tracked directions is assumed to be noise, which
+    clipping does not turn.
     """
     values = state.eigenvalues
     cost = sum(float(values[i] * np.sum(values[k:] / _gaps(state, i, k, tuning)[0])) for i in range(k))
@@ -44,31 +45,35 @@ def cost_of_excess(state: State, k: int, columns: FloatArray, inside: float, tun
 
 
 def squared_size(state: State, columns: FloatArray, inside: float) -> float:
-    """About the mean square of a unit's M A W D."""
+    """Return the approximate mean of ||M A W D||_F^2 over units."""
     along = state.eigenvalues[: columns.size]
     inner = float(np.sum(columns**2 * along))
     return max(inner * (state.total - (1 - inside**2) * float(along.sum())), SMALLEST)
 
 
 def _gaps(state: State, i: int, start: int, tuning: Tuning) -> tuple[FloatArray, float]:
-    """lambda_i - lambda_j for all j from `start` on that are followed, and for all others; not below a floor."""
+    """Return lambda_i - lambda_j for the tracked directions j >= `start`, and for all untracked directions.
+
+    Gaps are raised to at least `tuning.least_gap` times the largest eigenvalue.
+    """
     values = state.eigenvalues
     floor = max(tuning.least_gap * float(values[0]), SMALLEST)
     return np.maximum(values[i] - values[start:], floor), max(float(values[i]) - state.rest, floor)
 
 
 def centre_distance(state: State, columns: FloatArray, inside: float) -> float:
-    """The expected squared distance of M C D from M Sigma W D: how far the centre is off."""
+    """Return the expected squared distance of the centre M C D from M Sigma W D."""
     m = columns.size
     known = 1 / (1 / state.inside[:m, None] + 1 / state.inside[None, :m])
     return float(np.sum(columns**2 * ((state.d - m) * state.outside[:m] + inside**2 * known.sum(axis=0))))
 
 
 def unconverged(state: State, k: int, loss: float, tuning: Tuning) -> float:
-    """What a last round leaves more than its noise and clip, `loss`, as directions are not yet those of Sigma.
+    """Return the loss that remains after a last round because directions have not converged.
 
-    A direction that is off by an angle t takes t times the error of the outside block with it. And only cos t of
-    what is looked for is in the answer, so noise counts 1 + tan^2 t times. How well entries are known tells t.
+    It comes in addition to `loss`, the loss by noise and clipping in that round. A direction at an angle t from
+    the true one inherits t times the error of the outside block. And only cos t of the true direction is in the
+    answer, so noise counts 1 + tan^2 t times. The variances of the entries give t.
     """
     values, M = state.eigenvalues, state.eigenvalues.size
     beyond = float(values[k]) if k < M else state.rest
@@ -81,8 +86,20 @@ def unconverged(state: State, k: int, loss: float, tuning: Tuning) -> float:
 
 
 @dataclass(frozen=True)
-class Clip:
-    """The radius of least expected loss, the share of units that it leaves whole, that loss, and the excess."""
+class ClipChoice:
+    """Radius of least expected loss.
+
+    Parameters
+    ----------
+    radius : float
+        Clipping radius.
+    kept : float
+        Share of the units that it leaves unchanged, as released.
+    loss : float
+        Expected loss at this radius.
+    excess : float
+        Mean length that clipping removes from a unit, as released.
+    """
 
     radius: float
     kept: float
@@ -99,12 +116,26 @@ def clip_of_block(
     distance: float,
     entries: int,
     tuning: Tuning,
-) -> Clip:
-    """Weigh noise, which grows with the radius, against what clipping turns, which falls with it.
+) -> ClipChoice:
+    """Choose the radius of a block: noise grows with the radius, and the bias of clipping falls with it.
 
-    `noise` is on an entry, for every 1 of the radius; an error of 1 on each of `entries` costs `weight`, an excess
-    of 1 that turns directions `excess_weight`, and `turning` of it does. As far as the centre is off (`distance`:
-    the expected squared one, from the mean) the excess of all units points one way, along any of the entries.
+    Parameters
+    ----------
+    curve : NormCurve
+        Released curve of norms.
+    noise : float
+        Standard deviation of the noise on an entry, per unit of the radius.
+    weight : float
+        Loss for an error of 1 on each of the `entries` entries.
+    excess_weight : float
+        Loss for an excess of 1 that turns directions. `tuning.turning` of the excess does.
+    distance : float
+        Expected squared distance of the centre from the mean. To the extent that the centre differs from the mean,
+        the excess of all units points in the same direction, along any of the entries.
+    entries : int
+        Number of entries.
+    tuning : Tuning
+        Constants of the method.
     """
     radii = np.maximum(curve.edges, SMALLEST)
     turned = tuning.turning**2 * excess_weight * curve.excess * curve.excess_at_median
@@ -112,13 +143,14 @@ def clip_of_block(
     return _least(curve, weight * (radii * noise) ** 2 + turned + off, tuning)
 
 
-def clip_of_sigma(curve: NormCurve, *, d: int, k: int, noise: float, tuning: Tuning) -> Clip:
-    """Weigh the largest eigenvalue of noise against what clipping takes from the largest eigenvalue not wanted.
+def clip_of_sigma(curve: NormCurve, *, d: int, k: int, noise: float, tuning: Tuning) -> ClipChoice:
+    """Choose the radius for Sigma: balance the noise against the bias of clipping.
 
-    Errors of directions are removed by later answers, to first order; what stays is an error of the gap. Nothing
-    is known of the spectrum yet: eigenvalues are taken to fall as 1/j. Where noise is small beside the mean
-    eigenvalue (`cheap_noise`) no unit that is seen is clipped: a direction in which few units lie far out would
-    lose its variance, and its place in the order.
+    The noise counts by its largest eigenvalue, and the bias by what clipping removes from eigenvalue k + 1. Later
+    answers correct errors of directions to first order, so only an error of the gap remains. The spectrum is not
+    yet known: eigenvalues are assumed to fall as 1/j. Where noise is small next to the mean eigenvalue
+    (`cheap_noise`), no observed unit is clipped: a direction in which a few units lie far out would lose its
+    variance, and its place in the order.
     """
     edge = noise_edge(d, noise)
     guess = 1 / np.arange(1.0, d + 1)
@@ -127,13 +159,16 @@ def clip_of_sigma(curve: NormCurve, *, d: int, k: int, noise: float, tuning: Tun
     return _least(curve, (curve.edges * edge) ** 2 + taken**2, tuning, cheap)
 
 
-def _least(curve: NormCurve, losses: FloatArray, tuning: Tuning, cheap: float = 0.0) -> Clip:
-    """The radius of the least loss that leaves enough units whole; up to `cheap`, all that are seen."""
+def _least(curve: NormCurve, losses: FloatArray, tuning: Tuning, cheap: float = 0.0) -> ClipChoice:
+    """Return the radius of least loss that leaves enough units unchanged.
+
+    The radius is raised, to at most `cheap`, so that it includes all observed units.
+    """
     allowed = curve.beyond <= 1 - tuning.least_kept
     if not allowed.any():
         allowed = curve.edges >= curve.median
     best = int(np.argmin(np.where(allowed, losses, math.inf)))
-    seen = int(np.count_nonzero(curve.beyond))  # the first edge that no unit is seen beyond
+    seen = int(np.count_nonzero(curve.beyond))  # the first edge beyond which no unit was observed
     best = max(best, min(seen, int(np.count_nonzero(curve.edges <= cheap)) - 1))
     kept, excess = 1 - float(curve.beyond[best]), float(curve.excess[best])
-    return Clip(float(curve.edges[best]), kept, float(losses[best]), excess)
+    return ClipChoice(float(curve.edges[best]), kept, float(losses[best]), excess)

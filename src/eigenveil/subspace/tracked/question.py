@@ -1,8 +1,9 @@
-"""The one question: M Sigma W D, asked around what the state says, clipped at the radius that costs least.
+"""Question of tracked PCA: a noisy M Sigma W D, centred at the current estimate, at the radius of least loss.
 
-W holds the first m directions of the state, D weighs its columns, and M = I - (1 - g) W W^T keeps the share g of
-what lies inside their span. Noise has the same size on every entry of the answer and grows with the norms of the
-units' own M A_i W D, so D and g put it where it costs least. Sigma itself is the question with W = I.
+W holds the first m directions of the state. D is a diagonal matrix of column weights. M = I - (1 - g) W W^T damps
+the part inside the span of W by the factor g. The noise has the same scale on every entry of the answer, and grows
+with the norms ||M A_i W D||_F of the units. So D and g move noise to where it costs least. Sigma itself is the
+question with W = I.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from eigenveil.mechanisms.clipped_mean import mean_noise
 from eigenveil.mechanisms.norm_curve import NormCurve, norm_curve
 from eigenveil.privacy import Purpose, split_mu
 from eigenveil.subspace.tracked import loss
-from eigenveil.subspace.tracked.loss import Clip
+from eigenveil.subspace.tracked.loss import ClipChoice
 from eigenveil.subspace.tracked.state import Answer, Sigma, State
 from eigenveil.subspace.tracked.tuning import Tuning
 from eigenveil.units import PrivateUnits
@@ -29,13 +30,21 @@ from eigenveil.units import PrivateUnits
 
 @dataclass
 class Purse:
-    """What is left of a run's mu^2. All shares are of what is left."""
+    """Remaining privacy budget of a run.
+
+    Parameters
+    ----------
+    mu : float
+        Privacy budget of the whole run.
+    left : float
+        Share of its mu^2 that is left.
+    """
 
     mu: float
     left: float = 1.0
 
     def spend(self, share: float) -> float:
-        """Take a share of what is left; returns the mu that it buys."""
+        """Subtract a share of what is left, and return it as a mu."""
         spent = self.left * share
         self.left -= spent
         return self.mu * math.sqrt(spent)
@@ -43,7 +52,7 @@ class Purse:
 
 @dataclass(eq=False)
 class Asking:
-    """Units, their number, the budget and the constants: what every question needs."""
+    """Units, k, number of units, remaining budget and constants, which every question needs."""
 
     units: PrivateUnits
     k: int
@@ -51,7 +60,7 @@ class Asking:
     purse: Purse
     tuning: Tuning
 
-    def curve(self, population: Population, centre: FloatArray, mu: float, what: str) -> NormCurve:
+    def buy_curve(self, population: Population, centre: FloatArray, mu: float, what: str) -> NormCurve:
         """Buy the curve of norms of a population."""
         return norm_curve(
             population,
@@ -64,10 +73,12 @@ class Asking:
         )
 
     def noise(self, mu: float) -> float:
-        """On an entry of a clipped mean that costs mu, for every 1 of its radius."""
+        """Return the noise on an entry of a clipped mean bought with `mu`, per unit of its radius."""
         return mean_noise(1.0, mu=mu, n_hat=self.n_hat, relation=self.units.veil.relation)
 
-    def mean(self, population: Population, centre: FloatArray, clip: Clip, mu: float, what: str) -> NoisyMean:
+    def buy_mean(
+        self, population: Population, centre: FloatArray, clip: ClipChoice, mu: float, what: str
+    ) -> NoisyMean:
         """Buy the clipped mean of a population."""
         return clipped_mean(
             population,
@@ -80,30 +91,41 @@ class Asking:
             purpose=Purpose.COMPONENTS,
         )
 
-    def sigma(self, share: float) -> tuple[Sigma, NormCurve, Clip]:
-        """Ask for Sigma itself with a share of what is left.
+    def buy_sigma(self, share: float) -> tuple[Sigma, NormCurve, ClipChoice]:
+        """Buy Sigma itself with a share of the remaining budget.
 
         Formal guarantees
         -----------------
-        Both relations: a curve of norms and a clipped sum, with the sensitivities proven in `norm_curve` and
-        `noisy_clipped_sum`; the radius depends on releases only.
+        Both relations. One curve of norms and one clipped sum, with the sensitivities proven in `norm_curve` and
+        `noisy_clipped_sum`. The radius depends on releases only.
         """
         population = self.units.matrices()
         centre = np.zeros(population.shape)
         mu = self.purse.spend(share)
         for_curve, for_sum = split_mu(mu, [self.tuning.curve_share, 1 - self.tuning.curve_share])
-        curve = self.curve(population, centre, for_curve, "Sigma")
+        curve = self.buy_curve(population, centre, for_curve, "Sigma")
         noise = self.noise(for_sum) / math.sqrt(2)
         clip = loss.clip_of_sigma(curve, d=self.units.d, k=self.k, noise=noise, tuning=self.tuning)
-        mean = self.mean(population, centre, clip, for_sum, "Sigma")
+        mean = self.buy_mean(population, centre, clip, for_sum, "Sigma")
         return Sigma(mean.value, mean.noise**2 / 2), curve, clip
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """M Sigma W D around a state: `columns` is D, at most 1, `inside` g.
+    """Question about M Sigma W D, centred at a state.
 
-    `weight` is what noise of 1 on every entry of the answer costs, `excess_weight` what an excess of 1.
+    Parameters
+    ----------
+    state : State
+        Current estimate.
+    columns : array of shape (m,)
+        Diagonal of D, at most 1.
+    inside : float
+        g, the factor of damping inside the span of W.
+    weight : float
+        Loss for noise of 1 on every entry of the answer.
+    excess_weight : float
+        Loss for an excess of 1 that turns directions.
     """
 
     state: State
@@ -114,10 +136,10 @@ class Question:
 
     @classmethod
     def about(cls, state: State, k: int, m: int, inside: float, tuning: Tuning) -> Question:
-        """The question about the first m directions, with the weights that cost least.
+        """Return the question about the first m directions, with the column weights of least loss.
 
-        A column's noise is divided by its weight D_i, and the radius grows with sum D_i^2 lambda_i: the best D_i^4
-        is a_i/lambda_i, a_i what errors along it cost.
+        The noise on column i is divided by its weight D_i, and the radius grows with sum D_i^2 lambda_i. So the
+        best D_i^4 is a_i/lambda_i, where a_i is the loss by errors along direction i (`loss.cost_of_errors`).
         """
         if not state.known or m == state.d:
             return cls(state, np.ones(m), 1.0, 1.0, 1 / max(k * (state.d - k), 1))
@@ -129,43 +151,49 @@ class Question:
 
     @classmethod
     def wide(cls, state: State, k: int, tuning: Tuning) -> Question:
-        """About all directions that are followed, undamped: for as long as they have not converged."""
+        """Return the undamped question about all tracked directions, for use until they have converged."""
         return cls.about(state, k, state.eigenvalues.size, 1.0, tuning)
 
     @classmethod
     def narrow(cls, state: State, k: int, tuning: Tuning) -> Question:
-        """About the wanted directions, damped inside: noise outside their span is all that counts."""
+        """Return the question about the k requested components, damped inside their span.
+
+        After convergence only the noise outside their span matters.
+        """
         return cls.about(state, k, k, tuning.inside if state.d <= tuning.widest_damping else 1.0, tuning)
 
     @property
     def distance(self) -> float:
-        """The expected squared distance of the centre from the mean; 0 as long as nothing is known."""
+        """Expected squared distance of the centre from the mean; 0 if there is no estimate yet."""
         if not self.state.known:
             return 0.0
         return loss.centre_distance(self.state, self.columns, self.inside)
 
     @property
     def directions(self) -> FloatArray:
-        """W."""
+        """W, the first m directions of the state."""
         return self.state.V[:, : self.columns.size]
 
     @functools.cached_property
     def centre(self) -> FloatArray:
-        """M C D, in single precision; C = W diag(eigenvalues)."""
+        """M C D with C = W diag(eigenvalues), in single precision."""
         m = self.columns.size
         return to_single(self.directions * (self.state.eigenvalues[:m] * self.columns * self.inside))
 
     def population(self, units: PrivateUnits) -> Population:
-        """The units' M A_i W D. With A' = M A M and W' = W D/g the product A' W' is M A W D, since M W = g W."""
+        """Return the population of the M A_i W D.
+
+        With A' = M A M and W' = W D/g, the product A' W' is M A W D, since M W = g W.
+        """
         damped = units if self.inside == 1.0 else units.damped(self.directions, self.inside)
         return damped.block(self.directions * (self.columns / self.inside))
 
-    def curve(self, asking: Asking, mu: float, what: str) -> NormCurve:
-        """Buy the curve of norms that its radius is chosen from."""
-        return asking.curve(self.population(asking.units), self.centre, mu, what)
+    def buy_curve(self, asking: Asking, mu: float, what: str) -> NormCurve:
+        """Buy the curve of norms from which the radius is chosen."""
+        return asking.buy_curve(self.population(asking.units), self.centre, mu, what)
 
-    def clip(self, asking: Asking, curve: NormCurve, mu: float) -> Clip:
-        """The best radius, and what noise and clipping will cost, if its sum costs mu."""
+    def clip(self, asking: Asking, curve: NormCurve, mu: float) -> ClipChoice:
+        """Return the radius of least expected loss, if the sum is bought with `mu`."""
         return loss.clip_of_block(
             curve,
             noise=asking.noise(mu),
@@ -176,25 +204,25 @@ class Question:
             tuning=asking.tuning,
         )
 
-    def bought(
+    def buy_answer(
         self, asking: Asking, mu: float, what: str, curve: NormCurve | None = None
-    ) -> tuple[Answer, NoisyMean, Clip]:
-        """Buy the answer for mu, the curve included if none is given, and undo D and M.
+    ) -> tuple[Answer, NoisyMean, ClipChoice]:
+        """Buy the answer with `mu`, including the curve of norms if none is given, and undo D and M.
 
         Formal guarantees
         -----------------
-        Both relations: at most one curve of norms, and one clipped sum of tensors that depend on the unit and on
+        Both relations. At most one curve of norms, and one clipped sum of tensors that depend on the unit and on
         public numbers, with the sensitivities proven in `norm_curve` and `noisy_clipped_sum`. Undoing D and M is
         post-processing.
         """
         if curve is None:
             for_curve, mu = split_mu(mu, [asking.tuning.curve_share, 1 - asking.tuning.curve_share])
-            curve = self.curve(asking, for_curve, what)
+            curve = self.buy_curve(asking, for_curve, what)
         clip = self.clip(asking, curve, mu)
-        mean = asking.mean(self.population(asking.units), self.centre, clip, mu, what)
+        mean = asking.buy_mean(self.population(asking.units), self.centre, clip, mu, what)
         along = self.directions.T @ mean.value
         product = (mean.value + (1 / self.inside - 1) * (self.directions @ along)) / self.columns
         shrunk = 0.0
-        if self.state.known and self.inside == 1.0:  # the last answer is clipped least: it is not corrected
+        if self.state.known and self.inside == 1.0:  # a damped answer is clipped least, so it is not corrected
             shrunk = clip.excess / math.sqrt(loss.squared_size(self.state, self.columns, self.inside))
         return Answer(product, (mean.noise / self.columns) ** 2, self.inside, shrunk), mean, clip

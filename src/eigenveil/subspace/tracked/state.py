@@ -1,8 +1,8 @@
-"""What is known of Sigma: an estimate in an orthonormal basis, with a variance for its entries.
+"""Estimate of Sigma in an orthonormal basis, with a variance for its entries.
 
-In the basis of its own eigenvectors the estimate is diagonal, so the state holds the directions that are followed,
-their eigenvalues, and how well the entries of Sigma along them are known. What lies outside comes from the release
-of Sigma, with its noise removed, or is a multiple of the identity where Sigma was never asked for.
+In the basis of its own eigenvectors the estimate is diagonal. So the state holds the tracked directions, their
+eigenvalues, and the variance of the entries of Sigma along them. Outside their span, the estimate comes from the
+release of Sigma, with its noise removed. If Sigma was never bought, it is a multiple of the identity there.
 """
 
 from __future__ import annotations
@@ -20,30 +20,33 @@ from eigenveil.subspace.tracked.tuning import SMALLEST
 
 @dataclass(frozen=True, eq=False)
 class Sigma:
-    """A release of Sigma itself, and the variance of the noise on its entries off the diagonal."""
+    """Release of Sigma itself, and the variance of the noise on its off-diagonal entries."""
 
     matrix: FloatArray
     variance: float
 
     @property
     def edge(self) -> float:
-        """The largest eigenvalue of a matrix of such noise."""
+        """Largest eigenvalue of a matrix of this noise."""
         return noise_edge(len(self.matrix), math.sqrt(self.variance))
 
     @functools.cached_property
     def eigh(self) -> tuple[FloatArray, FloatArray]:
-        """Eigenvalues, smallest first, and eigenvectors of the release."""
+        """Eigenvalues of the release, smallest first, and its eigenvectors."""
         values, vectors = np.linalg.eigh(self.matrix)
         return values, vectors
 
     def outside(self, W: FloatArray) -> FloatArray:
-        """The part outside the span of W, its noise removed: eigenvalues are drawn to the mean of that part."""
+        """Return the part outside the span of W with its noise removed.
+
+        Its eigenvalues are shrunk towards their mean.
+        """
         d, m = W.shape
         if m == d:
             return np.zeros((d, d))
         values, vectors = self.eigh
         mean = (float(values.sum()) - float(np.sum(W * (self.matrix @ W)))) / (d - m)
-        kept = _drawn_in(values, mean, self.edge**2)
+        kept = _denoised(values, mean, self.edge**2)
         turned = vectors - W @ (W.T @ vectors)
         out: FloatArray = (turned * kept) @ turned.T
         return out
@@ -51,9 +54,18 @@ class Sigma:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Sigma W as a question released it, and its columns' noise outside the span of W; inside: over `inside`.
+    """Noisy product Sigma W that a question released.
 
-    Clipping is expected to have taken the share `shrunk` of the eigenvalues: so far they are not known.
+    Parameters
+    ----------
+    product : array of shape (d, m)
+        Sigma W, with noise.
+    variance : array of shape (m,)
+        Variance of the noise on an entry of each column, outside the span of W.
+    inside : float
+        Inside the span of W, the standard deviation of the noise is that outside, divided by `inside`.
+    shrunk : float
+        Share of the eigenvalues that clipping is expected to have removed. It is added to their uncertainty.
     """
 
     product: FloatArray
@@ -64,21 +76,22 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What is known of Sigma.
+    """Current estimate of Sigma.
 
     Parameters
     ----------
     V : array of shape (d, M)
-        The directions that are followed, best first; orthonormal.
+        Tracked directions, best first; orthonormal.
     eigenvalues : array of shape (M,)
-        Of the estimate, along them.
+        Eigenvalues of the estimate along the tracked directions.
     rest : float
-        The mean eigenvalue outside their span, or what it is taken to be.
+        Mean eigenvalue outside their span, estimated or assumed.
     outside, inside : array of shape (M,)
-        Variance of an entry of Sigma between each of them and a direction outside, and inside. An entry inside is
-        known from both its columns. Infinite: nothing is known.
+        Variance of an entry of Sigma between each tracked direction and a direction outside their span, and
+        between two tracked directions. An entry inside the span is known from both of its columns. Infinite:
+        nothing is known.
     sigma : Sigma, optional
-        The release of Sigma itself, if there was one.
+        Release of Sigma itself, if it was bought.
     """
 
     V: FloatArray
@@ -90,17 +103,17 @@ class State:
 
     @classmethod
     def unknown(cls, V: FloatArray) -> State:
-        """The state before anything was asked, along directions that depend on no data."""
+        """Return the state before the first question. The directions V must not depend on data."""
         nothing = np.full(V.shape[1], np.inf)
         return cls(V, np.zeros(V.shape[1]), 0.0, nothing, nothing)
 
     @classmethod
     def of_sigma(cls, sigma: Sigma, M: int) -> State:
-        """The state after a release of Sigma itself."""
+        """Return the state after a release of Sigma itself, with M tracked directions."""
         d = len(sigma.matrix)
         values, vectors = sigma.eigh
         middle = float(np.median(values))
-        found = _drawn_in(np.maximum(values[::-1][:M], middle), middle, sigma.edge**2)
+        found = _denoised(np.maximum(values[::-1][:M], middle), middle, sigma.edge**2)
         rest = float(values[: d - M].mean()) if d > M else 0.0
         return cls(
             V=np.ascontiguousarray(vectors[:, ::-1][:, :M]),
@@ -118,22 +131,23 @@ class State:
 
     @property
     def total(self) -> float:
-        """The trace."""
+        """Trace of the estimate."""
         return float(self.eigenvalues.sum()) + (self.d - self.eigenvalues.size) * self.rest
 
     @property
     def known(self) -> bool:
-        """Whether anything is known along all directions."""
+        """Whether there is an estimate along all tracked directions."""
         return bool(np.all(np.isfinite(self.outside)))
 
     def forgotten(self) -> State:
-        """The same directions, with nothing known along them: for a start that has not converged."""
+        """Return the same directions without the estimate along them, for a start that has not converged."""
         return State.unknown(self.V)
 
     def learned(self, answer: Answer) -> State:
-        """The state after an answer about its first m directions: eigenvectors of the combined estimate.
+        """Return the state after an answer about the first m directions: eigenvectors of the combined estimate.
 
-        Entries are weighed by their precisions with what was known of them, which is 0 between eigenvectors.
+        Each entry is the precision-weighted average of the answer and the earlier estimate. The earlier estimate
+        is 0 between different eigenvectors.
         """
         m = answer.product.shape[1]
         W = self.V[:, :m]
@@ -159,7 +173,7 @@ class State:
         )
 
     def _inside(self, H: FloatArray, answer: Answer) -> tuple[FloatArray, FloatArray]:
-        """W^T Sigma W after the answer, and the variance of its columns."""
+        """Return W^T Sigma W after the answer, and the variance of its columns."""
         m = len(H)
         values = self.eigenvalues[:m]
         one_side = answer.inside**2 / answer.variance
@@ -174,11 +188,11 @@ class State:
     def _within_block(
         self, A: FloatArray, B: FloatArray, outside: FloatArray, inside: FloatArray, noise: FloatArray
     ) -> State:
-        """`learned` where nothing is known outside: eigenvectors within the span of V and B.
+        """Return the state as `learned` does, without a release of Sigma: eigenvectors in the span of V and B.
 
-        Outside, eigenvalues are taken to be .4 of the smallest found by a question about all of V: below a half
-        errors shrink whatever they are. What has not converged is measured: how much more than noise the answer
-        has outside the span.
+        Outside that span, eigenvalues are assumed to be .4 of the smallest one that a question about all of V
+        found. Errors shrink, whatever they are, as long as that factor is below a half. The part that has not
+        converged is measured: it is the energy of the answer outside the span, beyond noise.
         """
         d, M = self.V.shape
         m = len(A)
@@ -213,18 +227,24 @@ class State:
 
 
 def noise_edge(d: int, noise: float) -> float:
-    """The largest eigenvalue of a symmetric matrix of noise: entries off its diagonal have this deviation."""
+    """Return the largest eigenvalue of a symmetric d x d matrix of noise.
+
+    `noise` is the standard deviation of its off-diagonal entries.
+    """
     return 2 * math.sqrt(d) * noise
 
 
-def _drawn_in(values: FloatArray, middle: float, squared_edge: float) -> FloatArray:
-    """Eigenvalues with their noise removed: at t from the middle before, at sqrt(t^2 - edge^2) or 0 now."""
+def _denoised(values: FloatArray, middle: float, squared_edge: float) -> FloatArray:
+    """Return eigenvalues with their noise removed.
+
+    A distance t from `middle` becomes sqrt(t^2 - squared_edge), or 0 if that is not real.
+    """
     away = values - middle
     out: FloatArray = middle + np.sign(away) * np.sqrt(np.maximum(away**2 - squared_edge, 0.0))
     return out
 
 
 def _positive(values: FloatArray) -> FloatArray:
-    """Eigenvalues no smaller than a billionth of the largest."""
+    """Return eigenvalues raised to at least a billionth of the largest."""
     out: FloatArray = np.maximum(values, max(1e-9 * float(values[0]), SMALLEST))
     return out

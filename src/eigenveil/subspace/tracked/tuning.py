@@ -1,4 +1,4 @@
-"""Every constant of the method, with its meaning."""
+"""Constants of tracked PCA, with their meaning."""
 
 from __future__ import annotations
 
@@ -7,42 +7,44 @@ from dataclasses import dataclass
 from eigenveil.errors import InvalidInputError
 
 SMALLEST = 1e-100
-"""Eigenvalues and gaps are taken as at least this, so that nothing overflows."""
+"""Lower limit for eigenvalues and gaps, so that nothing overflows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """The method's constants. All shares are of the mu^2 that is left when they are spent.
+    """Constants of tracked PCA. All shares are fractions of the mu^2 that is left when they are spent.
 
     Parameters
     ----------
     sigma_share : float
-        Of the first question, Sigma itself.
+        Share of the first question, which is about Sigma itself.
     wide_share : float
-        Of a round that goes on with the spare directions.
+        Share of a wide round, which also asks about the spare directions.
     curve_share : float
-        Of a question's own share: the curve of norms that its radius is chosen from. A round that only brings the
-        centre nearer spends half as much on its sum.
+        Share, within that of a question, of the curve of norms from which its radius is chosen. A round that only
+        moves the centre closer to the mean spends half as much on its sum.
     inside : float
-        g: how much of what lies inside the span of W a last round keeps.
+        g, the factor by which a last round damps what lies inside the span of W.
     turning : float
-        phi: how much of the clipped excess of a block is expected to turn directions; as measured on real data
-        (`benchmarks/clip_bias.py`).
+        phi, the expected share of the clipped excess of a block that turns directions. It was measured on real
+        data (`benchmarks/clip_bias.py`).
     near : float
-        The centre is near enough when the square of its expected distance from the mean is at most this share of
-        the squared radius (of 2.5 medians at most: further out, noise in counts can pass for a tail).
+        The centre is close enough if its expected squared distance from the mean is at most this share of the
+        squared radius. The radius counts as at most 2.5 medians: further out, noise in counts can look like a
+        tail.
     most_wide : int
-        The most wide rounds.
+        Maximal number of wide rounds.
     cheap_noise : float
-        Sigma is clipped no closer than where the noise's largest eigenvalue is this share of the mean eigenvalue.
+        Sigma is not clipped below the radius at which the largest eigenvalue of the noise is this share of the
+        mean eigenvalue.
     least_kept : float
-        The smallest share of the units that a clip leaves whole.
+        Minimal share of the units that clipping leaves unchanged.
     least_gap : float
-        Eigenvalues closer than this share of the largest are not told apart.
+        Eigenvalues that differ by less than this share of the largest one are not distinguished.
     pilot_shares : tuple of float
-        Shares of the rounds from a random start, where Sigma is too large to ask for.
+        Shares of the rounds from a random start, where Sigma is too large to be bought.
     widest_sigma, widest_damping : int
-        The most columns for which Sigma is asked for, and for which damping (it makes rows dense) is used.
+        Maximal number of columns for which Sigma is bought, and for which damping is used (it makes rows dense).
     """
 
     sigma_share: float = 0.25
