@@ -78,7 +78,7 @@ def test_a_second_fit_adds_up_and_is_refused(eigenveil, folder, tmp_path):
     assert spent.epsilon(1e-6) == pytest.approx(1.0, abs=1e-6)
     second = eigenveil(*fit, "--epsilon", 1)
     assert (second.code, second.out) == (3, "")
-    assert "Nothing was drawn" in second.err
+    assert "No noise was drawn" in second.err
     assert book.read_text() == spent.to_json() + "\n"
     third = eigenveil(*fit, "--epsilon", 0.5)
     assert third.code == 0, third.err
@@ -92,7 +92,7 @@ def test_a_cap_is_set_once(eigenveil, folder, tmp_path):
     assert eigenveil(*fit, "--cap-epsilon", 1).code == 0
     answer = eigenveil(*fit, "--cap-epsilon", 5)
     assert answer.code == 2
-    assert "set when the file is made" in answer.err
+    assert "set when the file is created" in answer.err
 
 
 def destroyed(folder, tmp_path):
@@ -183,7 +183,7 @@ def test_a_map_that_does_not_fit_is_refused_before_the_fit(eigenveil, folder, tm
     for more in ([], ["--plan-only"]):
         answer = eigenveil(*fit, *more)
         assert answer.code == 3
-        assert "Nothing was drawn" in answer.err
+        assert "No noise was drawn" in answer.err
         assert not book.exists()
     answer = eigenveil(*fit, "--epsilon", 0.5, "--plan-only")
     assert answer.code == 0, answer.err
@@ -235,7 +235,7 @@ def test_dp_gauss_2_sets_its_part_aside_in_a_new_ledger(eigenveil, folder, tmp_p
     assert 0.9 < ledger.epsilon(1e-6) <= 1.0
     again = eigenveil(*fit, "--cap-epsilon", 3)
     assert (again.code, again.out) == (3, "")
-    assert "Begin a new ledger file with this fit" in again.err
+    assert "Start a new ledger file with this fit" in again.err
     assert book.read_text() == ledger.to_json() + "\n"
 
 
@@ -248,7 +248,7 @@ def test_dp_gauss_2_on_a_ledger_without_its_part_says_what_to_do(eigenveil, fold
         answer = eigenveil(*fit, "--algorithm", "dp-gauss-2", *more)
         assert answer.code == 3
         assert "(0.125, 5e-07)" in answer.err
-        assert "dp-gauss-1, which need none" in answer.err
+        assert "dp-gauss-1, which need no such part" in answer.err
 
 
 def on_ledger(folder, book):
@@ -264,7 +264,7 @@ def test_a_seed_is_refused_on_a_private_ledger(eigenveil, folder, tmp_path):
     before = book.read_text()
     answer = eigenveil(*fit, "--seed", 3)
     assert (answer.code, answer.out) == (2, "")
-    assert "a ledger file of their own" in answer.err.replace("\n", " ")
+    assert "use a new ledger file for seeded trials" in answer.err.replace("\n", " ")
     assert book.read_text() == before
 
 
@@ -278,7 +278,7 @@ def test_seeded_trials_have_ledgers_of_their_own(eigenveil, folder, tmp_path):
     assert not Ledger.from_json(book.read_text()).private
     unseeded = eigenveil(*fit)
     assert unseeded.code == 0
-    assert "so the model will too" in unseeded.err
+    assert "so the model is not private either" in unseeded.err
     assert json.loads(unseeded.out)["private"] is False
 
 
@@ -346,7 +346,7 @@ def test_bad_flags_are_usage_errors(eigenveil, folder):
         (["--score-groups", "site=a,b", "--json"], "--score-map too"),
         (["--score-map", "1", "--score-groups", "site", "--json"], "site=north,south"),
         (["--no-such-flag"], "no-such-flag"),
-        ([], "would go nowhere"),
+        ([], "no output requested"),
     ],
 )
 def test_more_bad_flags(eigenveil, folder, flags, said):

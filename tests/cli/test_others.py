@@ -98,7 +98,7 @@ def test_inspect_as_a_table_and_as_json(eigenveil, model):
     assert "2 components of 5 columns" in table.out
     assert "age +" in table.out
     assert "private; the fit cost epsilon = 1, delta = 1e-06, add-remove" in table.out
-    assert "epsilon = 1 of epsilon = 1 spent, at that delta" in table.out
+    assert "epsilon = 1 of epsilon = 1 spent, at the same delta" in table.out
     assert all(entry.what in table.out for entry in load(out / "model").ledger_.entries)
     assert "pc1 " in table.out
     assert "components hold 90 % of the variance" in table.out

@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 
 from eigenveil.cli import options, work
-from eigenveil.cli.app import _flowing
+from eigenveil.cli.app import _unwrap_paragraphs
 from eigenveil.cli.overview import COMMANDS
 
 HEAVY = {
@@ -65,7 +65,7 @@ def test_the_test_can_fail():
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_overview_and_command_say_the_same(name):
-    told = _flowing(import_module(f"eigenveil.cli.{name}").command.__doc__)
+    told = _unwrap_paragraphs(import_module(f"eigenveil.cli.{name}").command.__doc__)
     assert told.split("\n\n")[0] == COMMANDS[name]
 
 

@@ -1,4 +1,4 @@
-"""``eigenveil reproduce``: the paper's figures again, and what became of its claims."""
+"""Implementation of ``eigenveil reproduce``: reproduce the paper's figures and check its claims."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from eigenveil.cli.speaking import say, words
+from eigenveil.cli.speaking import say, stderr_console
 from eigenveil.experiments import FIGURES, Figure, Run, reproduce, write_claims
 from eigenveil.experiments.runner import Heard
 
 ALL, CLAIMS = "all", "claims"
 QUICK_TRIALS = 3
 _QUIET = 15.0
-"""Seconds between lines where there is no terminal to draw on."""
+"""Seconds between progress lines if stderr is not a terminal."""
 
 
 def run(
@@ -38,7 +38,7 @@ def run(
     workers: int | None,
     cache: Path,
 ) -> None:
-    """Do it."""
+    """Run ``eigenveil reproduce``."""
     chosen = _chosen(figures)
     if chosen:
         asked = Run(trials=trials or (QUICK_TRIALS if quick else Run.trials), seed=seed, quick=quick)
@@ -54,11 +54,11 @@ def run(
 
 
 def _chosen(names: list[str]) -> list[Figure]:
-    """The figures of these names; all of them for 'all'."""
+    """Return the figures of these names, or all figures for 'all'."""
     unknown = [name for name in names if name not in (ALL, CLAIMS, *FIGURES)]
     if unknown:
         raise typer.BadParameter(
-            f"there is no figure {unknown[0]!r}. Known are: {', '.join((*FIGURES, ALL, CLAIMS))}.",
+            f"there is no figure {unknown[0]!r}. Choose from: {', '.join((*FIGURES, ALL, CLAIMS))}.",
             param_hint="FIGURE",
         )
     return list(FIGURES.values()) if ALL in names else [FIGURES[name] for name in FIGURES if name in names]
@@ -66,8 +66,8 @@ def _chosen(names: list[str]) -> list[Figure]:
 
 @contextmanager
 def _shown() -> Iterator[Heard]:
-    """What hears of progress: a bar where there is a terminal, a line now and then where there is none."""
-    if not words().is_terminal:
+    """Yield a progress callback: a bar on a terminal, otherwise an occasional line."""
+    if not stderr_console().is_terminal:
         yield _lines()
         return
     columns = (
@@ -78,8 +78,8 @@ def _shown() -> Iterator[Heard]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=words(), transient=True) as bars:
-        task = bars.add_task("looking", total=None)
+    with Progress(*columns, console=stderr_console(), transient=True) as bars:
+        task = bars.add_task("starting", total=None)
         yield lambda done, total, what: bars.update(task, completed=done, total=total, description=what)
 
 
