@@ -24,8 +24,8 @@ class LedgerDisplay:
     labels : tuple of str
         Labels of the releases. Releases with equal labels form one bar.
     shares : array
-        Shares of the budget's mu^2, or of the epsilon set aside if no release is Gaussian. They include the unspent
-        share and sum to 1.
+        Shares of the budget's mu^2, or of the epsilon set aside if no release is Gaussian, including the
+        unspent share. They sum to 1.
     of : str
         Quantity that the shares refer to.
     guarantee : str
