@@ -20,7 +20,7 @@ from rich.progress import (
 
 from eigenveil.cli.speaking import say, stderr_console
 from eigenveil.experiments import FIGURES, Figure, Run, reproduce, write_claims
-from eigenveil.experiments.runner import Heard
+from eigenveil.experiments.runner import ProgressCallback
 
 ALL, CLAIMS = "all", "claims"
 QUICK_TRIALS = 3
@@ -41,11 +41,16 @@ def run(
     """Run ``eigenveil reproduce``."""
     chosen = _chosen(figures)
     if chosen:
-        asked = Run(trials=trials or (QUICK_TRIALS if quick else Run.trials), seed=seed, quick=quick)
+        settings = Run(trials=trials or (QUICK_TRIALS if quick else Run.trials), seed=seed, quick=quick)
         say(f"seed {seed}: not private, for experiments only")
-        with _shown() as heard:
+        with _progress_callback() as on_progress:
             made = reproduce(
-                chosen, asked, out=out, cache=cache, workers=workers or os.cpu_count() or 1, heard=heard
+                chosen,
+                settings,
+                out=out,
+                cache=cache,
+                workers=workers or os.cpu_count() or 1,
+                on_progress=on_progress,
             )
         for paths in made.values():
             say("  ".join(map(str, paths)))
@@ -65,10 +70,10 @@ def _chosen(names: list[str]) -> list[Figure]:
 
 
 @contextmanager
-def _shown() -> Iterator[Heard]:
+def _progress_callback() -> Iterator[ProgressCallback]:
     """Yield a progress callback: a bar on a terminal, otherwise an occasional line."""
     if not stderr_console().is_terminal:
-        yield _lines()
+        yield _print_lines()
         return
     columns = (
         TextColumn("{task.description}"),
@@ -83,13 +88,14 @@ def _shown() -> Iterator[Heard]:
         yield lambda done, total, what: bars.update(task, completed=done, total=total, description=what)
 
 
-def _lines() -> Heard:
+def _print_lines() -> ProgressCallback:
+    """Return a callback that prints a line every few seconds."""
     spoke = time.monotonic()
 
-    def heard(done: int, total: int, what: str) -> None:
+    def on_progress(done: int, total: int, what: str) -> None:
         nonlocal spoke
         if done and time.monotonic() - spoke > _QUIET:
             spoke = time.monotonic()
             say(f"{done} of {total} fits; {what}")
 
-    return heard
+    return on_progress
