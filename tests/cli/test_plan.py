@@ -15,7 +15,7 @@ def test_how_many_people_a_target_takes(eigenveil):
     options = ["--epsilon", "1", "--target", ".9", "--spread", "10", "--spectrum", ".5,.2"]
     answer = eigenveil("plan", "-d", "10", "-k", "1", *options)
     assert answer.code == 0
-    assert "guesses right with a chance of at most 73%" in answer.out
+    assert "guesses correctly with probability at most 73%" in " ".join(answer.out.split())
 
 
 def test_usage(eigenveil):
