@@ -1,4 +1,4 @@
-"""Progress: what is said of pace and time left, with a clock that the test holds."""
+"""Progress: rate and time left, with a clock controlled by the test."""
 
 import numpy as np
 import pytest
@@ -39,9 +39,9 @@ def read(watch, clock, *, blocks, rows, seconds):
         watch.add_rows(rows)
 
 
-def test_time_left_is_rows_to_go_at_the_pace_since_the_first_pass(said):
+def test_time_left_is_remaining_rows_at_the_rate_since_the_first_pass(said):
     watch, clock = watch_of(5)
-    read(watch, clock, blocks=4, rows=1000, seconds=9.0)  # it may have sorted people
+    read(watch, clock, blocks=4, rows=1000, seconds=9.0)  # the first pass may sort people
     assert watch.seconds_left() is None
     assert watch.time_left_text() == ""
     read(watch, clock, blocks=4, rows=1000, seconds=0.5)
@@ -52,10 +52,10 @@ def test_time_left_is_rows_to_go_at_the_pace_since_the_first_pass(said):
     assert watch.seconds_left() == pytest.approx(1.5 + 2 * 2.0)
     assert (watch.pass_text(), watch.time_left_text()) == ("pass 3 of at most 5", ", at most 6 s left")
     assert watch.rate() == "230 rows/s"
-    assert not said, "nothing was charged, so there is nothing to tell"
+    assert not said, "nothing was charged, so nothing is printed"
 
 
-def test_neither_bound_nor_time_where_nobody_states_one(said):
+def test_neither_maximum_nor_time_left_if_the_maximum_is_unknown(said):
     watch, clock = watch_of(None)
     for _ in range(3):
         read(watch, clock, blocks=1, rows=100, seconds=1.0)
@@ -72,14 +72,14 @@ def test_one_more_pass_after_the_fit():
     assert watch.pass_text() == "pass 1 of at most 9"
 
 
-def test_the_end_is_never_in_the_past():
+def test_the_time_left_is_never_negative():
     watch, clock = watch_of(1)
     for _ in range(3):
         read(watch, clock, blocks=1, rows=100, seconds=1.0)
     assert watch.seconds_left() == 0
 
 
-def test_a_line_now_and_then_without_a_terminal(said):
+def test_occasional_lines_without_a_terminal(said):
     watch, clock = watch_of(50)
     step = Progress(what="round 4 (pilot): sum", purpose=Purpose.COMPONENTS, step=14, share=0.4)
     watch(step)
@@ -98,7 +98,7 @@ def test_rows_and_passes_are_counted():
 
 
 def test_the_bar_shows_every_charge(monkeypatch):
-    """What a terminal is told, charge by charge: not what happens to be drawn between two refreshes."""
+    """Every update of the bar, independent of when the terminal is refreshed."""
     shown = []
 
     class Bar:
@@ -132,13 +132,13 @@ def test_the_bar_shows_every_charge(monkeypatch):
     assert "left" in last
 
 
-def test_passes_of_steps_are_those_that_were_made():
-    """Each step says how often the data were read before it; after the last one, two more at most."""
+def test_steps_report_the_passes_that_were_made():
+    """Each step reports the number of passes before it; at most two more follow the last step."""
     steps = []
     watch, _ = watch_of(None)
     X = np.random.default_rng(0).normal(size=(3000, 12)) * [6, 3, *[1] * 10]
     DPPCA(2, epsilon=2.0, callback=steps.append).fit(count_rows(samples.rows(X), watch))
     passes = [step.passes for step in steps]
-    assert passes[0] == 1  # the number of units and what is asked next are read together, ahead of both charges
+    assert passes[0] == 1  # the count of units and the next query share one pass, before both charges
     assert passes == sorted(passes)
     assert watch.passes - 2 <= passes[-1] <= watch.passes
