@@ -1,4 +1,4 @@
-"""Files, and the command as a process of its own: what a person at a terminal gets."""
+"""Fixtures: data files, and the command run as a separate process."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ import pytest
 COMMAND = [sys.executable, "-m", "eigenveil.cli"]
 NAMES = ["age", "income", "x1", "x2", "x3"]
 CANARY, CANARY_ID = 81.23456789, "person canary"
-"""A value and an id of the data, which must turn up nowhere."""
+"""A value and an id of the data, which must not appear in any output."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def environment():
 
 @pytest.fixture(scope="session")
 def eigenveil():
-    """Run the command; stdin, stdout and stderr are no terminals."""
+    """Function that runs the command; stdin, stdout and stderr are not terminals."""
 
     def run(*arguments, cwd=None):
         done = subprocess.run(  # noqa: S603

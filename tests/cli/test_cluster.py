@@ -23,7 +23,7 @@ def test_a_cluster_finds_the_same_components(eigenveil, folder, tmp_path, units)
     assert np.array_equal(one.components_, other.components_)
 
 
-def test_what_is_said_wrong(eigenveil, folder):
+def test_a_scheduler_needs_the_dask_engine(eigenveil, folder):
     lonely = eigenveil("fit", folder / "rows.parquet", "--scheduler", "tcp://127.0.0.1:9")
     assert lonely.code == 2
     assert "--engine dask" in lonely.err

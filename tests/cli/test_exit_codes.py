@@ -1,4 +1,4 @@
-"""0 done, 1 failed on the way, 2 wrong arguments, 3 budget refused: the table of docs/guide.md, line by line."""
+"""Exit codes: 0 success, 1 failure, 2 invalid arguments, 3 budget exceeded, as in the table of docs/guide.md."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from eigenveil.privacy import Budget, Ledger
 
 @pytest.fixture(scope="module")
 def place(folder, model, tmp_path_factory):
-    """A folder with all that the commands below name."""
+    """A folder with all files that the commands below use."""
     place = tmp_path_factory.mktemp("codes")
     for name in ("rows.parquet", "people.csv"):
         (place / name).write_bytes((folder / name).read_bytes())
@@ -25,7 +25,7 @@ def place(folder, model, tmp_path_factory):
 CODES = [
     (0, "fit rows.parquet --plan-only", ""),
     (0, "inspect model", ""),
-    # 2: wrong arguments
+    # 2: invalid arguments
     (2, "fit rows.parquet --json -k 99", "from 1 to 5"),
     (2, "fit rows.parquet --json -k 0", "-k"),
     (2, "fit rows.parquet --json -k 0.9", "-k"),
@@ -36,21 +36,21 @@ CODES = [
     (2, "fit people.csv --json", "'person_id'"),
     (2, "fit rows.parquet --json --scale 1,2", "5 finite numbers"),
     (2, "fit rows.parquet --json --header", "CSV"),
-    (2, "fit rows.parquet", "would go nowhere"),
+    (2, "fit rows.parquet", "no output requested"),
     (2, "transform people.csv --model model --keep whom", "no column 'whom'"),
     (2, "transform people.csv --model model --out scores.xls", ".parquet"),
     (2, "plan -n 1000 -d 5 -k 9 --epsilon 1", "from 1 to 5"),
     (2, "reproduce nothing", "nothing"),
     (2, "transform people.csv", "--model"),
-    # 1: what fails on the way
+    # 1: failures while running
     (1, "fit nothing.csv --json", "no file or folder"),
     (1, "fit nothing*.csv --json", "no file matches"),
     (1, "fit bad.parquet --json", "could not read"),
     (1, "fit empty.csv --json", "'empty.csv': it is empty"),
     (1, "fit empty.parquet --json", "'empty.parquet': it is empty"),
     (1, "fit empty.npy --json", "'empty.npy': it is empty"),
-    (1, "fit rows.parquet --out notmodel", "other things in it"),
-    (1, "fit rows.parquet --out notmodel --force", "other things in it"),
+    (1, "fit rows.parquet --out notmodel", "contains other files"),
+    (1, "fit rows.parquet --out notmodel --force", "contains other files"),
     (1, "fit rows.parquet --report taken.html", "--force"),
     (1, "fit rows.parquet --report missing/r.html", "no folder 'missing'"),
     (1, "fit rows.parquet --json --ledger damaged.json", "damaged.json"),
@@ -58,7 +58,7 @@ CODES = [
     (1, "transform people.csv --model notmodel", "notmodel"),
     (1, "transform nothing.csv --model model", "no file or folder"),
     (1, "transform people.csv --model model --out missing/s.csv", "no folder 'missing'"),
-    # 3: a budget that does not suffice
+    # 3: budget exceeded
     (3, "fit rows.parquet --json --ledger spent.json", "refused"),
     (3, "fit rows.parquet --plan-only --ledger spent.json", "refused"),
 ]
@@ -71,6 +71,6 @@ def test_exit_codes(eigenveil, place, code, command, said):
     assert answer.code == code, answer.err
     assert said in answer.err.replace("\n", " ")
     assert "Traceback" not in answer.err
-    assert "=[...]" not in answer.err, "hints speak of options"
+    assert "=[...]" not in answer.err, "hints use command-line options"
     left = [name for name in before if not name.startswith(".")]
     assert [path.name for path in sorted(place.iterdir()) if not path.name.startswith(".")] == left

@@ -1,4 +1,4 @@
-"""``eigenveil fit`` as a process: results, refusals, interruptions."""
+"""``eigenveil fit`` as a process: results, errors, interruptions."""
 
 import contextlib
 import json
@@ -19,27 +19,27 @@ from .conftest import CANARY, CANARY_ID, COMMAND, environment
 
 def test_parquet_to_model_report_and_json(model):
     out, answer = model
-    told = json.loads(answer.out)
+    output = json.loads(answer.out)
     loaded = load(out / "model")
-    assert told["private"] is True
-    assert told["feature_names"] == ["age", "income", "x1", "x2", "x3"]
-    assert np.array_equal(told["components"], loaded.components_)
+    assert output["private"] is True
+    assert output["feature_names"] == ["age", "income", "x1", "x2", "x3"]
+    assert np.array_equal(output["components"], loaded.components_)
     assert abs(loaded.components_[0, 0]) > 0.95
-    assert told["spent"]["epsilon"] == pytest.approx(1.0, abs=1e-6)
-    assert abs(told["n_samples"] - 5000) < 500, "people, not rows"
+    assert output["spent"]["epsilon"] == pytest.approx(1.0, abs=1e-6)
+    assert abs(output["n_samples"] - 5000) < 500, "people, not rows"
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "--columns &#39;age,income,x*&#39;" in page
     assert not [file for file in out.iterdir() if file.name.startswith(".")]
 
 
-def test_no_value_of_the_data_gets_out(model, folder):
+def test_no_value_of_the_data_is_disclosed(model, folder):
     out, answer = model
     assert CANARY_ID.encode() in (folder / "people.parquet").read_bytes()
     files = [file for file in out.rglob("*") if file.is_file()]
     assert len(files) == 4
-    told = [answer.out.encode(), answer.err.encode(), *(file.read_bytes() for file in files)]
+    output = [answer.out.encode(), answer.err.encode(), *(file.read_bytes() for file in files)]
     for canary in (b"81.2345", CANARY_ID.encode(), np.float64(CANARY).tobytes(), np.float32(CANARY).tobytes()):
-        assert not any(canary in text for text in told)
+        assert not any(canary in text for text in output)
 
 
 def test_csv_to_stdout_alone(eigenveil, folder, tmp_path):
@@ -47,11 +47,11 @@ def test_csv_to_stdout_alone(eigenveil, folder, tmp_path):
         "fit", folder / "people.csv", "-k", 1, "--columns", "x*,age", "--json", "--seed", 3, cwd=tmp_path
     )
     assert answer.code == 0, answer.err
-    told = json.loads(answer.out)
-    assert told["feature_names"] == ["x1", "x2", "x3", "age"]
+    output = json.loads(answer.out)
+    assert output["feature_names"] == ["x1", "x2", "x3", "age"]
     assert "not private" in answer.err
-    assert told["private"] is False
-    assert "seeded" in told["not_private_because"][0]
+    assert output["private"] is False
+    assert "seeded" in output["not_private_because"][0]
     assert not list(tmp_path.iterdir())
 
 
@@ -78,7 +78,7 @@ def test_a_second_fit_adds_up_and_is_refused(eigenveil, folder, tmp_path):
     assert spent.epsilon(1e-6) == pytest.approx(1.0, abs=1e-6)
     second = eigenveil(*fit, "--epsilon", 1)
     assert (second.code, second.out) == (3, "")
-    assert "Nothing was drawn" in second.err
+    assert "No noise was drawn" in second.err
     assert book.read_text() == spent.to_json() + "\n"
     third = eigenveil(*fit, "--epsilon", 0.5)
     assert third.code == 0, third.err
@@ -92,11 +92,11 @@ def test_a_cap_is_set_once(eigenveil, folder, tmp_path):
     assert eigenveil(*fit, "--cap-epsilon", 1).code == 0
     answer = eigenveil(*fit, "--cap-epsilon", 5)
     assert answer.code == 2
-    assert "set when the file is made" in answer.err
+    assert "set when the file is created" in answer.err
 
 
 def destroyed(folder, tmp_path):
-    """A Parquet file whose schema is there and whose values are gone."""
+    """Write a Parquet file whose schema is intact and whose values are destroyed."""
     source = (folder / "people.parquet").read_bytes()
     footer = int.from_bytes(source[-8:-4], "little") + 8
     path = tmp_path / "destroyed.parquet"
@@ -131,11 +131,11 @@ def test_plan_only_reads_no_value_of_an_npz(eigenveil, tmp_path):
     failed = eigenveil("fit", path, "-k", 2, "--json", "--ledger", book)
     assert (failed.code, failed.out) == (1, "")
     assert "could not read" in failed.err
-    assert not book.exists(), "found out before anything is spent"
+    assert not book.exists(), "detected before any budget is spent"
 
 
 @pytest.mark.slow
-def test_damaged_values_are_a_failure_and_leave_nothing(eigenveil, folder, tmp_path):
+def test_damaged_values_are_a_failure_and_leave_no_files(eigenveil, folder, tmp_path):
     path = destroyed(folder, tmp_path)
     book = tmp_path / "budget.json"
     answer = eigenveil("fit", path, "--columns", "age,income", "--out", tmp_path / "model", "--ledger", book)
@@ -147,22 +147,22 @@ def test_damaged_values_are_a_failure_and_leave_nothing(eigenveil, folder, tmp_p
 # -- maps of scores ------------------------------------------------------------------------------
 
 
-def test_a_map_of_scores_is_paid_on_the_ledger_of_the_fit(eigenveil, folder, tmp_path):
+def test_a_map_of_scores_is_charged_to_the_ledger_of_the_fit(eigenveil, folder, tmp_path):
     book = tmp_path / "budget.json"
     answer = eigenveil(
         "fit", folder / "people.parquet", "-k", 2, "--units", "person_id", "--score-map", 0.5, "--score-bins", 6,
         "--out", tmp_path / "model", "--report", tmp_path / "report.html", "--json", "--ledger", book,
     )  # fmt: skip
     assert answer.code == 0, answer.err
-    told = json.loads(answer.out)
-    counts = np.array(told["score_map"]["counts"])
+    output = json.loads(answer.out)
+    counts = np.array(output["score_map"]["counts"])
     assert counts.shape == (6, 6)
     assert abs(counts.sum() - 5000) < 500, "people, not rows"
-    assert told["score_map"]["components"] == [1, 2]
+    assert output["score_map"]["components"] == [1, 2]
     ledger = Ledger.from_json(book.read_text())
     assert ledger.entries[-1].what == "histogram of scores, components 1 and 2"
     assert 1.0 < ledger.epsilon(1e-6) < 1.5, "together less than the sum"
-    assert ledger.remaining_mu < 1e-4, "by default a new file holds just this"
+    assert ledger.remaining_mu < 1e-4, "by default a new file has exactly the budget of this run"
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "score on component 2" in page
     assert f"ε = {ledger.epsilon(1e-6):.4g}" in page
@@ -170,7 +170,7 @@ def test_a_map_of_scores_is_paid_on_the_ledger_of_the_fit(eigenveil, folder, tmp
     assert again.code == 0, again.err
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
     plain = json.loads(eigenveil("inspect", tmp_path / "model", "--json").out)
-    assert plain["score_map"] == told["score_map"]
+    assert plain["score_map"] == output["score_map"]
     for text in (answer.out, answer.err, page, (tmp_path / "model" / "score-map.json").read_text()):
         assert "81.2345" not in text
         assert CANARY_ID not in text
@@ -183,7 +183,7 @@ def test_a_map_that_does_not_fit_is_refused_before_the_fit(eigenveil, folder, tm
     for more in ([], ["--plan-only"]):
         answer = eigenveil(*fit, *more)
         assert answer.code == 3
-        assert "Nothing was drawn" in answer.err
+        assert "No noise was drawn" in answer.err
         assert not book.exists()
     answer = eigenveil(*fit, "--epsilon", 0.5, "--plan-only")
     assert answer.code == 0, answer.err
@@ -200,12 +200,12 @@ def test_a_map_for_each_public_group(eigenveil, folder, tmp_path):
     )  # fmt: skip
     answer = eigenveil(*fit, "--score-groups", "site=south,north,moon")
     assert answer.code == 0, answer.err
-    told = json.loads(answer.out)
-    assert told["score_map"]["labels"] == ["south", "north", "moon"]
-    sizes = np.sum(told["score_map"]["counts"], axis=(1, 2)) + told["score_map"]["outside"]
+    output = json.loads(answer.out)
+    assert output["score_map"]["labels"] == ["south", "north", "moon"]
+    sizes = np.sum(output["score_map"]["counts"], axis=(1, 2)) + output["score_map"]["outside"]
     assert sizes == pytest.approx([3750, 1250, 0], abs=300), "people count once, in parts"
     assert "Map of north" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "the list of groups" in [entry["what"] for entry in told["ledger"]["entries"]]
+    assert "the list of groups" in [entry["what"] for entry in output["ledger"]["entries"]]
     wrong = eigenveil(*fit, "--force", "--score-groups", "sight=south,north", "--ledger", tmp_path / "budget.json")
     assert wrong.code == 2
     assert "'sight'" in wrong.err
@@ -213,7 +213,7 @@ def test_a_map_for_each_public_group(eigenveil, folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_new_model_takes_an_old_map_away(eigenveil, folder, tmp_path):
+def test_a_new_model_removes_an_old_map(eigenveil, folder, tmp_path):
     fit = ("fit", folder / "rows.parquet", "--out", tmp_path / "model", "--algorithm", "dp-gauss-1")
     assert eigenveil(*fit, "--score-map", 0.5).code == 0
     assert (tmp_path / "model" / "score-map.json").exists()
@@ -235,12 +235,12 @@ def test_dp_gauss_2_sets_its_part_aside_in_a_new_ledger(eigenveil, folder, tmp_p
     assert 0.9 < ledger.epsilon(1e-6) <= 1.0
     again = eigenveil(*fit, "--cap-epsilon", 3)
     assert (again.code, again.out) == (3, "")
-    assert "Begin a new ledger file with this fit" in again.err
+    assert "Start a new ledger file with this fit" in again.err
     assert book.read_text() == ledger.to_json() + "\n"
 
 
 @pytest.mark.slow
-def test_dp_gauss_2_on_a_ledger_without_its_part_says_what_to_do(eigenveil, folder, tmp_path):
+def test_dp_gauss_2_on_a_ledger_without_its_part_gives_a_hint(eigenveil, folder, tmp_path):
     book = tmp_path / "budget.json"
     fit = ("fit", folder / "rows.parquet", "--json", "--ledger", book, "--epsilon", 0.5)
     assert eigenveil(*fit, "--cap-epsilon", 3).code == 0
@@ -248,11 +248,11 @@ def test_dp_gauss_2_on_a_ledger_without_its_part_says_what_to_do(eigenveil, fold
         answer = eigenveil(*fit, "--algorithm", "dp-gauss-2", *more)
         assert answer.code == 3
         assert "(0.125, 5e-07)" in answer.err
-        assert "dp-gauss-1, which need none" in answer.err
+        assert "dp-gauss-1, which need no such part" in answer.err
 
 
 def on_ledger(folder, book):
-    """A quick fit that half of an epsilon is charged for."""
+    """Return the arguments of a quick fit that spends epsilon = 0.5."""
     rows = folder / "rows.parquet"
     return ("fit", rows, "--json", "--ledger", book, "--epsilon", 0.5, "--algorithm", "dp-gauss-1")
 
@@ -264,12 +264,12 @@ def test_a_seed_is_refused_on_a_private_ledger(eigenveil, folder, tmp_path):
     before = book.read_text()
     answer = eigenveil(*fit, "--seed", 3)
     assert (answer.code, answer.out) == (2, "")
-    assert "a ledger file of their own" in answer.err.replace("\n", " ")
+    assert "use a new ledger file for seeded trials" in answer.err.replace("\n", " ")
     assert book.read_text() == before
 
 
 @pytest.mark.slow
-def test_seeded_trials_have_ledgers_of_their_own(eigenveil, folder, tmp_path):
+def test_seeded_trials_use_separate_ledgers(eigenveil, folder, tmp_path):
     book = tmp_path / "trials.json"
     fit = on_ledger(folder, book)
     for more in (["--cap-epsilon", 3], []):
@@ -278,12 +278,12 @@ def test_seeded_trials_have_ledgers_of_their_own(eigenveil, folder, tmp_path):
     assert not Ledger.from_json(book.read_text()).private
     unseeded = eigenveil(*fit)
     assert unseeded.code == 0
-    assert "so the model will too" in unseeded.err
+    assert "so the model is not private either" in unseeded.err
     assert json.loads(unseeded.out)["private"] is False
 
 
-def test_an_interrupted_fit_owns_up(folder, tmp_path):
-    """Ctrl-C in the middle: no model, and a ledger that shows what was spent."""
+def test_an_interrupted_fit_reports_its_spending(folder, tmp_path):
+    """After Ctrl-C there is no model, and the ledger shows the budget spent."""
     rows = pq.read_table(folder / "rows.parquet")
     wide = {f"c{i}": rows.column(i % 5) for i in range(100)}
     pq.write_table(type(rows).from_pydict(wide), tmp_path / "wide.parquet")
@@ -320,7 +320,7 @@ def test_one_ledger_is_charged_by_one_process_at_a_time(eigenveil, folder, tmp_p
     assert not book.exists()
 
 
-def test_bad_flags_are_usage_errors(eigenveil, folder):
+def test_invalid_options_are_usage_errors(eigenveil, folder):
     answer = eigenveil("fit", folder / "rows.parquet", "--epsilon", "-1", "--json")
     assert (answer.code, answer.out) == (2, "")
     assert "epsilon must be a finite number above 0" in answer.err
@@ -346,16 +346,16 @@ def test_bad_flags_are_usage_errors(eigenveil, folder):
         (["--score-groups", "site=a,b", "--json"], "--score-map too"),
         (["--score-map", "1", "--score-groups", "site", "--json"], "site=north,south"),
         (["--no-such-flag"], "no-such-flag"),
-        ([], "would go nowhere"),
+        ([], "no output requested"),
     ],
 )
-def test_more_bad_flags(eigenveil, folder, flags, said):
+def test_more_invalid_options(eigenveil, folder, flags, said):
     answer = eigenveil("fit", folder / "rows.parquet", *flags)
     assert (answer.code, answer.out) == (2, "")
     assert said in answer.err
 
 
-def test_wrong_files_are_failures(eigenveil, tmp_path):
+def test_unreadable_files_are_failures(eigenveil, tmp_path):
     (tmp_path / "bad.parquet").write_bytes(b"this is no Parquet file")
     answer = eigenveil("fit", tmp_path / "bad.parquet", "--json")
     assert (answer.code, answer.out) == (1, "")
@@ -374,14 +374,14 @@ def test_wrong_files_are_failures(eigenveil, tmp_path):
         ("rows.parquet", ["--scale", "1,2"], "5 finite numbers above 0"),
     ],
 )
-def test_what_does_not_fit_the_columns_is_a_mistake_in_usage(eigenveil, folder, path, flags, said):
+def test_options_that_do_not_match_the_columns_are_usage_errors(eigenveil, folder, path, flags, said):
     answer = eigenveil("fit", folder / path, *flags, "--json")
     assert (answer.code, answer.out) == (2, "")
     assert said in answer.err
-    assert "columns=[" not in answer.err, "hints speak of options"
+    assert "columns=[" not in answer.err, "hints use command-line options"
 
 
-def test_what_cannot_be_written_is_found_out_before_anything_is_spent(eigenveil, folder, tmp_path):
+def test_outputs_are_checked_before_any_budget_is_spent(eigenveil, folder, tmp_path):
     book = tmp_path / "budget.json"
     where = "/proc/nowhere/model" if os.path.isdir("/proc") else "/dev/null/model"  # noqa: PTH112  # root may not either
     answer = eigenveil("fit", folder / "rows.parquet", "--out", where, "--ledger", book)
@@ -402,7 +402,7 @@ def test_missing_permissions(eigenveil, folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_model_is_replaced_only_if_that_is_meant(eigenveil, folder, tmp_path):
+def test_a_model_is_replaced_only_with_force(eigenveil, folder, tmp_path):
     fit = ("fit", folder / "rows.parquet", "--out", tmp_path / "model", "--algorithm", "dp-gauss-1")
     assert eigenveil(*fit).code == 0
     before = load(tmp_path / "model").components_
@@ -420,15 +420,15 @@ def test_globs_folders_and_arrays(eigenveil, folder, tmp_path):
     for part in range(2):
         pq.write_table(table.slice(5000 * part, 5000), tmp_path / f"part-{part}.parquet")
     for data in ([tmp_path / "part-*.parquet"], [tmp_path], sorted(tmp_path.glob("*.parquet"))):
-        told = json.loads(eigenveil("fit", *data, "--json").out)
-        assert abs(told["n_samples"] - 10_000) < 500
+        output = json.loads(eigenveil("fit", *data, "--json").out)
+        assert abs(output["n_samples"] - 10_000) < 500
     np.save(tmp_path / "rows.npy", np.column_stack([column.to_numpy() for column in table.columns]))
-    told = json.loads(eigenveil("fit", tmp_path / "rows.npy", "--columns", "0,1", "--json").out)
-    assert told["n_features"] == 2
+    output = json.loads(eigenveil("fit", tmp_path / "rows.npy", "--columns", "0,1", "--json").out)
+    assert output["n_features"] == 2
 
 
 def everything_from(terminal):
-    """What is written to a terminal until it is closed, which Linux tells by an error."""
+    """Return everything written to a terminal until it is closed, which Linux signals by an error."""
     seen = b""
     with contextlib.suppress(OSError):
         while more := os.read(terminal, 4096):
@@ -448,14 +448,14 @@ def test_progress_on_a_terminal(folder, tmp_path):
     with subprocess.Popen(command, **pipes, env=environment(), cwd=tmp_path) as process:  # noqa: S603
         os.close(theirs)
         seen = everything_from(ours)
-        told = process.stdout.read()
+        output = process.stdout.read()
     assert process.returncode == 0, seen
-    assert json.loads(told)["private"] is True
-    assert b"\r" in seen or b"\x1b[" in seen, "something was drawn over; what is shown is seen in test_progress"
+    assert json.loads(output)["private"] is True
+    assert b"\r" in seen or b"\x1b[" in seen, "the bar was redrawn; test_progress checks its content"
 
 
 def test_csv_without_a_header(eigenveil, tmp_path):
-    """The first person's values are no names; --no-header reads them as a row, at fit and at transform."""
+    """The first row is not a header; --no-header reads it as data, in fit and in transform."""
     rows = np.random.default_rng(0).normal(size=(3000, 3)) * [5, 1, 1]
     rows[0] = [7351.25, 1, 1]
     np.savetxt(tmp_path / "x.csv", rows, delimiter=",")

@@ -27,7 +27,7 @@ def test_transform_to_parquet(eigenveil, folder, model, tmp_path):
 
 
 def test_transform_in_a_pipe(folder, model, tmp_path):
-    """CSV on stdout; a reader that has had enough is no reason to complain."""
+    """CSV on stdout; a reader that closes the pipe early causes no error message."""
     out, _ = model
     command = [*COMMAND, "transform", str(folder / "people.csv"), "--model", str(out / "model")]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -40,7 +40,7 @@ def test_transform_in_a_pipe(folder, model, tmp_path):
 
 
 def test_transform_keeps_ids_and_every_line_in_its_place(eigenveil, folder, model, tmp_path):
-    """Ragged lines and missing values have empty scores, and stderr says how many: 3 of 6."""
+    """Ragged lines and missing values have empty scores, and stderr reports how many: 3 of 6."""
     header, *lines = (folder / "people.csv").read_text(encoding="utf-8").splitlines()[:7]
     lines[1], lines[3] = "a,b,c", f"{lines[3]},1"
     lines[4] = ",".join([*lines[4].split(",")[:-1], ""])
@@ -98,7 +98,7 @@ def test_inspect_as_a_table_and_as_json(eigenveil, model):
     assert "2 components of 5 columns" in table.out
     assert "age +" in table.out
     assert "private; the fit cost epsilon = 1, delta = 1e-06, add-remove" in table.out
-    assert "epsilon = 1 of epsilon = 1 spent, at that delta" in table.out
+    assert "epsilon = 1 of epsilon = 1 spent, at the same delta" in table.out
     assert all(entry.what in table.out for entry in load(out / "model").ledger_.entries)
     assert "pc1 " in table.out
     assert "components hold 90 % of the variance" in table.out
@@ -112,14 +112,14 @@ def test_inspect_as_a_table_and_as_json(eigenveil, model):
     assert {name: fitted[name] for name in plain} == plain
 
 
-def test_inspect_of_what_is_no_model(eigenveil, tmp_path):
+def test_inspect_of_a_folder_without_a_model(eigenveil, tmp_path):
     answer = eigenveil("inspect", tmp_path)
     assert (answer.code, answer.out) == (1, "")
     assert "error:" in answer.err
     assert "Traceback" not in answer.err
 
 
-def test_report_of_a_saved_model_knows_its_command(eigenveil, model, tmp_path):
+def test_report_of_a_saved_model_shows_its_command(eigenveil, model, tmp_path):
     out, _ = model
     answer = eigenveil("report", out / "model", "--out", tmp_path / "r.html")
     assert (answer.code, answer.out) == (0, "")
@@ -144,11 +144,11 @@ def test_help_and_version(eigenveil):
 def test_demo(eigenveil, tmp_path):
     answer = eigenveil("demo", "--out", tmp_path / "demo", "--json")
     assert answer.code == 0, answer.err
-    told = json.loads(answer.out)
-    kept = told["kept"]
+    output = json.loads(answer.out)
+    kept = output["kept"]
     assert kept["eigenveil"] > 0.9
     assert kept["eigenveil"] > kept["k-DP-PCA as printed"]
-    spiked = told["spiked"]
+    spiked = output["spiked"]
     assert spiked["eigenveil"] > 0.999
     assert spiked["eigenveil"] > spiked["DP-Gauss-1"] > spiked["k-DP-PCA as printed"]
     assert "score on component 1" in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")

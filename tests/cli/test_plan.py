@@ -3,7 +3,7 @@
 import json
 
 
-def test_what_to_expect(eigenveil):
+def test_expected_energy(eigenveil):
     answer = eigenveil("plan", "-n", "20000", "-d", "20", "-k", "2", "--epsilon", ".1", "--epsilon", "2", "--json")
     assert answer.code == 0
     rows = json.loads(answer.out)["rows"]
@@ -11,11 +11,11 @@ def test_what_to_expect(eigenveil):
     assert rows[0]["energy"] < rows[1]["energy"]
 
 
-def test_how_many_people_a_target_takes(eigenveil):
+def test_number_of_people_for_a_target(eigenveil):
     options = ["--epsilon", "1", "--target", ".9", "--spread", "10", "--spectrum", ".5,.2"]
     answer = eigenveil("plan", "-d", "10", "-k", "1", *options)
     assert answer.code == 0
-    assert "guesses right with a chance of at most 73%" in answer.out
+    assert "guesses correctly with probability at most 73%" in " ".join(answer.out.split())
 
 
 def test_usage(eigenveil):

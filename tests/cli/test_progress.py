@@ -1,11 +1,11 @@
-"""Progress: what is said of pace and time left, with a clock that the test holds."""
+"""Progress: rate and time left, with a clock controlled by the test."""
 
 import numpy as np
 import pytest
 
 from eigenveil import DPPCA, samples
 from eigenveil.cli import progress
-from eigenveil.cli.progress import Watch, counted
+from eigenveil.cli.progress import Watch, count_rows
 from eigenveil.estimators import Progress
 from eigenveil.privacy import Purpose
 
@@ -32,73 +32,73 @@ def watch_of(most):
 
 
 def read(watch, clock, *, blocks, rows, seconds):
-    """One reading, in blocks that take as long each."""
-    watch.began()
+    """One pass over the data, in blocks that take equally long."""
+    watch.start_pass()
     for _ in range(blocks):
         clock.now += seconds
-        watch.saw(rows)
+        watch.add_rows(rows)
 
 
-def test_time_left_is_rows_to_go_at_the_pace_since_the_first_reading(said):
+def test_time_left_is_remaining_rows_at_the_rate_since_the_first_pass(said):
     watch, clock = watch_of(5)
-    read(watch, clock, blocks=4, rows=1000, seconds=9.0)  # it may have sorted people
+    read(watch, clock, blocks=4, rows=1000, seconds=9.0)  # the first pass may sort people
     assert watch.seconds_left() is None
-    assert watch.left() == ""
+    assert watch.time_left_text() == ""
     read(watch, clock, blocks=4, rows=1000, seconds=0.5)
     assert watch.seconds_left() == pytest.approx(3 * 2.0)
-    watch.began()
+    watch.start_pass()
     clock.now += 0.5
-    watch.saw(1000)
+    watch.add_rows(1000)
     assert watch.seconds_left() == pytest.approx(1.5 + 2 * 2.0)
-    assert (watch.reading(), watch.left()) == ("reading 3 of at most 5", ", at most 6 s left")
+    assert (watch.pass_text(), watch.time_left_text()) == ("pass 3 of at most 5", ", at most 6 s left")
     assert watch.rate() == "230 rows/s"
-    assert not said, "nothing was charged, so there is nothing to tell"
+    assert not said, "nothing was charged, so nothing is printed"
 
 
-def test_neither_bound_nor_time_where_nobody_states_one(said):
+def test_neither_maximum_nor_time_left_if_the_maximum_is_unknown(said):
     watch, clock = watch_of(None)
     for _ in range(3):
         read(watch, clock, blocks=1, rows=100, seconds=1.0)
-    assert watch.reading() == "reading 3"
-    assert watch.left() == ""
+    assert watch.pass_text() == "pass 3"
+    assert watch.time_left_text() == ""
     watch(Progress(what="round 4 (pilot): sum", purpose=Purpose.COMPONENTS, step=14, share=0.4))
-    assert said == ["round 4 (pilot): sum: 40% of the budget, reading 3, 100 rows/s"]
+    assert said == ["round 4 (pilot): sum: 40% of the budget, pass 3, 100 rows/s"]
 
 
-def test_one_more_reading_after_the_fit():
+def test_one_more_pass_after_the_fit():
     watch = Watch(Clock())
     watch.expect(8, more=True)
-    watch.began()
-    assert watch.reading() == "reading 1 of at most 9"
+    watch.start_pass()
+    assert watch.pass_text() == "pass 1 of at most 9"
 
 
-def test_the_end_is_never_in_the_past():
+def test_the_time_left_is_never_negative():
     watch, clock = watch_of(1)
     for _ in range(3):
         read(watch, clock, blocks=1, rows=100, seconds=1.0)
     assert watch.seconds_left() == 0
 
 
-def test_a_line_now_and_then_without_a_terminal(said):
+def test_occasional_lines_without_a_terminal(said):
     watch, clock = watch_of(50)
     step = Progress(what="round 4 (pilot): sum", purpose=Purpose.COMPONENTS, step=14, share=0.4)
     watch(step)
     assert not said
     read(watch, clock, blocks=6, rows=500, seconds=0.5)
     (line,) = said
-    assert line.startswith("round 4 (pilot): sum: 40% of the budget, reading 1 of at most 50, 1k rows/s")
+    assert line.startswith("round 4 (pilot): sum: 40% of the budget, pass 1 of at most 50, 1k rows/s")
 
 
-def test_rows_and_readings_are_counted():
+def test_rows_and_passes_are_counted():
     watch, _ = watch_of(4)
-    operator = counted(samples.rows(np.ones((70, 2))), watch)
+    operator = count_rows(samples.rows(np.ones((70, 2))), watch)
     for _ in range(2):
         assert sum(block.values.shape[0] for block in operator.source.blocks()) == 70
-    assert (watch.rows, watch.readings) == (140, 2)
+    assert (watch.rows, watch.passes) == (140, 2)
 
 
 def test_the_bar_shows_every_charge(monkeypatch):
-    """What a terminal is told, charge by charge: not what happens to be drawn between two refreshes."""
+    """Every update of the bar, independent of when the terminal is refreshed."""
     shown = []
 
     class Bar:
@@ -116,7 +116,7 @@ def test_the_bar_shows_every_charge(monkeypatch):
         clock.now += 1
         watch(step)
 
-    DPPCA(2, epsilon=2.0, callback=hear).fit(counted(samples.rows(X), watch))
+    DPPCA(2, epsilon=2.0, callback=hear).fit(count_rows(samples.rows(X), watch))
     charges = [told for _, told in shown if "description" in told]
     assert {task for task, _ in shown} == {7}
     assert [told["description"] for told in charges if told["description"] == heard[0].what]
@@ -127,18 +127,18 @@ def test_the_bar_shows_every_charge(monkeypatch):
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1.0)
     last = shown[-1][1]["pace"]
-    assert last.startswith(f"reading {watch.readings} of at most 40, ")
+    assert last.startswith(f"pass {watch.passes} of at most 40, ")
     assert "rows/s" in last
     assert "left" in last
 
 
-def test_passes_of_steps_are_those_that_were_made():
-    """Each step says how often the data were read before it; after the last one, two more at most."""
+def test_steps_report_the_passes_that_were_made():
+    """Each step reports the number of passes before it; at most two more follow the last step."""
     steps = []
     watch, _ = watch_of(None)
     X = np.random.default_rng(0).normal(size=(3000, 12)) * [6, 3, *[1] * 10]
-    DPPCA(2, epsilon=2.0, callback=steps.append).fit(counted(samples.rows(X), watch))
+    DPPCA(2, epsilon=2.0, callback=steps.append).fit(count_rows(samples.rows(X), watch))
     passes = [step.passes for step in steps]
-    assert passes[0] == 1  # the number of units and what is asked next are read together, ahead of both charges
+    assert passes[0] == 1  # the count of units and the next query share one pass, before both charges
     assert passes == sorted(passes)
-    assert watch.readings - 2 <= passes[-1] <= watch.readings
+    assert watch.passes - 2 <= passes[-1] <= watch.passes

@@ -20,7 +20,7 @@ def test_a_figure_from_nothing_and_again(eigenveil, tmp_path):
     assert (tmp_path / ".reproduce_cache" / ".gitignore").read_text(encoding="utf-8") == "*\n"
 
 
-def test_a_name_that_is_none(eigenveil, tmp_path):
+def test_an_unknown_name(eigenveil, tmp_path):
     answer = eigenveil("reproduce", "spiked-q", "--quick", cwd=tmp_path)
     assert (answer.code, answer.out) == (2, "")
     assert all(name in answer.err for name in (*FIGURES, "all", "claims", "spiked-q"))

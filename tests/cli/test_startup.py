@@ -1,4 +1,4 @@
-"""What the command line loads before it answers, and that what it says at once is what its commands say."""
+"""Modules that the command line imports before it answers, and consistency of the overview with the commands."""
 
 import inspect
 import subprocess
@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 
 from eigenveil.cli import options, work
-from eigenveil.cli.app import _flowing
+from eigenveil.cli.app import _unwrap_paragraphs
 from eigenveil.cli.overview import COMMANDS
 
 HEAVY = {
@@ -27,7 +27,7 @@ finally:
 
 
 def modules_after(*words):
-    """Modules that a process has loaded when the command line has answered."""
+    """Return the modules that a process has imported when the command line has answered."""
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", RUN, *words], capture_output=True, text=True, timeout=60, check=True
     )
@@ -35,19 +35,19 @@ def modules_after(*words):
     return set(done.stderr.split())
 
 
-def test_the_version_needs_next_to_nothing():
+def test_the_version_imports_almost_nothing():
     assert not (HEAVY | CLICKING | {"rich"}) & modules_after("--version")
 
 
 @pytest.mark.parametrize("word", ["--help", "-h"])
-def test_the_overview_needs_rich_only(word):
+def test_the_overview_imports_only_rich(word):
     loaded = modules_after(word)
     assert "rich" in loaded
     assert not (HEAVY | CLICKING) & loaded
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_a_command_needs_none_of_its_work(name):
+def test_help_of_a_command_does_not_import_its_implementation(name):
     loaded = modules_after(name, "--help")
     assert "typer" in loaded
     assert not HEAVY & loaded
@@ -64,13 +64,13 @@ def test_the_test_can_fail():
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_overview_and_command_say_the_same(name):
-    told = _flowing(import_module(f"eigenveil.cli.{name}").command.__doc__)
-    assert told.split("\n\n")[0] == COMMANDS[name]
+def test_overview_and_command_have_the_same_help(name):
+    text = _unwrap_paragraphs(import_module(f"eigenveil.cli.{name}").command.__doc__)
+    assert text.split("\n\n")[0] == COMMANDS[name]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_and_its_work_take_the_same_options(name):
+def test_a_command_and_its_implementation_have_the_same_options(name):
     face = inspect.signature(import_module(f"eigenveil.cli.{name}").command, eval_str=True)
     done = inspect.signature(import_module(f"{work.__name__}.{name}").run, eval_str=True)
     assert {one.name: plain(one.annotation) for one in face.parameters.values()} == {
@@ -80,21 +80,21 @@ def test_a_command_and_its_work_take_the_same_options(name):
 
 
 def plain(annotation):
-    """A type without what typer is told of it."""
+    """Return a type without its typer annotation."""
     return getattr(annotation, "__origin__", annotation) if hasattr(annotation, "__metadata__") else annotation
 
 
-def test_plain_types_are_told_apart():
+def test_plain_types_are_distinguished():
     assert plain(options.Units) == str | None
     assert plain(options.Units) != plain(options.Delta)
 
 
-def test_without_a_command_there_is_the_overview(eigenveil):
+def test_without_a_command_the_overview_is_shown(eigenveil):
     answer = eigenveil()
     assert (answer.code, answer.out, answer.err) == (2, eigenveil("--help").out, "")
 
 
-def test_unknown_commands_and_options_are_told(eigenveil):
+def test_unknown_commands_and_options_are_reported(eigenveil):
     answer = eigenveil("fitt")
     assert (answer.code, answer.out) == (2, "")
     assert "Did you mean 'fit'?" in answer.err
@@ -102,7 +102,7 @@ def test_unknown_commands_and_options_are_told(eigenveil):
     assert eigenveil("--oops").code == 2
 
 
-def test_help_is_the_overview_also_behind_the_front_desk(capsys):
+def test_typer_help_shows_the_overview_too(capsys):
     from eigenveil.cli.app import app
 
     with pytest.raises(SystemExit):

@@ -1,4 +1,4 @@
-"""Columns, categories, dates and gaps on the command line: the same as in Python."""
+"""Columns, categories, dates and missing values on the command line, as in Python."""
 
 import json
 
@@ -62,11 +62,11 @@ def test_the_model_works_in_python_and_on_the_command_line_alike(eigenveil, tabl
     loaded = ev.load(model)
     for data in (tables / "clinic.parquet", tables / "clinic.csv", clinic(), clinic().to_pandas()):
         np.testing.assert_allclose(loaded.transform(data), scores, rtol=1e-9, atol=1e-9)
-    assert np.isfinite(scores).all(), "gaps are filled, and what is not in the list is no gap"
+    assert np.isfinite(scores).all(), "missing values are filled; values not in the list are not missing"
 
 
-def test_a_fit_to_a_file_without_a_word_on_columns_can_be_used_in_python(eigenveil, tables, tmp_path):
-    """A4 of the newcomer: only the command line found the columns of its own model."""
+def test_a_fit_without_columns_option_can_be_used_in_python(eigenveil, tables, tmp_path):
+    """Regression test: only the command line found the columns of its own model."""
     pq.write_table(clinic().drop_columns(["visit", "site", "comment"]), tmp_path / "numbers.parquet")
     answer = eigenveil("fit", tmp_path / "numbers.parquet", *FIT, "--fill", 0, "--out", tmp_path / "model")
     assert answer.code == 0, answer.err
@@ -74,7 +74,7 @@ def test_a_fit_to_a_file_without_a_word_on_columns_can_be_used_in_python(eigenve
         assert ev.load(tmp_path / "model").transform(data).shape == (4000, 2)
 
 
-def test_plans_and_inspection_show_it(eigenveil, tables, tmp_path):
+def test_plans_and_inspection_show_encodings_and_fills(eigenveil, tables, tmp_path):
     arguments = ("fit", tables / "clinic.parquet", *FIT, *CHOSEN, *ENCODED, "--fill", "*=0")
     plan = eigenveil(*arguments, "--plan-only")
     assert plan.code == 0, plan.err
@@ -125,13 +125,13 @@ def test_hints_show_options(eigenveil, tables):
     [
         (("--encode", "site"), "got --encode 'site'"),
         (("--encode", "site="), "--encode site=north,south"),
-        (("--encode", "site=a", "--encode", "site=b"), "expected a column, once"),
+        (("--encode", "site=a", "--encode", "site=b"), "each column once"),
         (("--encode", "site=a,a"), "each once"),
         (("--encode", "visit=days since soon"), "such as 'days since 2000-01-01'"),
         (("--fill", "much"), "got --fill much"),
         (("--fill", "bmi=nan"), "finite number"),
-        (("--fill", "0", "--fill", "bmi=25"), "A name goes before a pattern"),
-        (("--fill", "bmi=1", "--fill", "bmi=2"), "a number by column"),
+        (("--fill", "0", "--fill", "bmi=25"), "A name takes precedence over a glob"),
+        (("--fill", "bmi=1", "--fill", "bmi=2"), "a number per column"),
         (("--columns", "bmi,lab_a", "--encode", "site=a"), "encode names column 'site', which is not among"),
         (("--columns", "bmi,lab_a", "--fill", "lab_b=0"), "fill names column 'lab_b', which is not among"),
         (("--columns", "bmi,lab_q"), "there is no column 'lab_q'"),
@@ -141,7 +141,7 @@ def test_hints_show_options(eigenveil, tables):
         ),
     ],
 )
-def test_what_is_refused(eigenveil, tables, arguments, said):
+def test_invalid_options_raise(eigenveil, tables, arguments, said):
     answer = eigenveil("fit", tables / "clinic.parquet", *FIT, *arguments)
     assert said in " ".join(answer.err.replace("│", " ").split()), answer.err
     assert answer.code == 2

@@ -11,7 +11,7 @@ from eigenveil.kernels import Clip
 from eigenveil.mechanisms import Veil
 from eigenveil.operators import samples
 from eigenveil.planner.guess import make_guess
-from eigenveil.planner.imagined import Imagined, ImaginedUnits, draw
+from eigenveil.planner.imagined import SimulatedPopulation, SimulatedUnits, draw
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.units import PrivateUnits, Units
 
@@ -28,7 +28,7 @@ def real():
 
 def simulated():
     guess = make_guess(D, 2, spectrum=SPECTRUM, spread="rows")
-    return ImaginedUnits(guess, N, draw(guess, N, np.random.default_rng(2)))
+    return SimulatedUnits(guess, N, draw(guess, N, np.random.default_rng(2)))
 
 
 UNITS = {"real": real, "simulated": simulated}
@@ -46,7 +46,7 @@ every = pytest.mark.parametrize("name", POPULATIONS)
 
 def clip_of(population, radius):
     """A clip on a fine grid; expected sums lie on no grid (of 2^0)."""
-    return Clip(radius, 0 if isinstance(population, Imagined) else int(np.log2(radius)) - 24)
+    return Clip(radius, 0 if isinstance(population, SimulatedPopulation) else int(np.log2(radius)) - 24)
 
 
 def clipped_sum(population, radius):

@@ -1,4 +1,4 @@
-"""Every data model against its own truth: the mean of its samples, its directions, its spectrum."""
+"""Every data model agrees with its stated covariance, components and spectrum."""
 
 import math
 
@@ -76,7 +76,7 @@ def test_components_and_eigenvalues_are_those_of_the_covariance(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_seed_repeats_and_none_does_not(name):
+def test_a_seed_is_reproducible_and_none_is_not(name):
     make = MODELS[name]
     for first, second in [(7, 7), (np.random.default_rng(7), 7)]:
         np.testing.assert_array_equal(matrices(make(50, first)), matrices(make(50, second)))
@@ -123,7 +123,7 @@ def test_order_of_the_spikes_does_not_matter():
     np.testing.assert_array_equal(one.covariance, other.covariance)
 
 
-def test_bases_are_random_but_a_given_matrix_stays():
+def test_bases_are_random_unless_a_matrix_is_given():
     turned = gaussian(5, SPECTRUM, random_state=0).components
     assert sin_angle(turned[0], np.eye(5)[0]) > 0.1
     assert sin_angle(turned[0], gaussian(5, SPECTRUM, random_state=1).components[0]) > 0.1
@@ -175,7 +175,7 @@ def exponential_moment(alpha, K):
 
 
 def test_when_rare_spikes_violate_the_tail_assumption():
-    """With K = 4: not yet at 0.01, but for all small alpha. The formula's variance is the simulated one."""
+    """With K = 4: not at 0.01, but for all small alpha. The variance of the formula agrees with simulation."""
     assert exponential_moment(0.01, 4.0) < 2
     assert exponential_moment(3e-4, 4.0) > 2
     assert exponential_moment(1e-6, 4.0) > 1e50
@@ -185,7 +185,7 @@ def test_when_rare_spikes_violate_the_tail_assumption():
 
 
 def test_pareto_violates_the_tail_assumption():
-    """The largest of n squared norms outgrows any power of log n: 300 times n makes it five times and more."""
+    """The largest of n squared norms outgrows any power of log n: 300 times n, at least 5 times the norm."""
     squares = np.sort((rows(pareto(300_000, [1.0, 1.0], alpha=4.5, random_state=6)) ** 2).sum(axis=1))
     typical = squares[[-300, -1]]  # about 1 in 1000, and 1 in 300,000
     gauss = np.sort((rows(gaussian(300_000, [1.0, 1.0], random_state=6)) ** 2).sum(axis=1))[[-300, -1]]
@@ -194,7 +194,7 @@ def test_pareto_violates_the_tail_assumption():
 
 
 def test_the_models_of_theory_describe_these_data():
-    """theory's V is the matrix variance of what is drawn here."""
+    """V in `theory` is the matrix variance of these samples."""
     n = 100_000
     cases = [
         (gaussian(n, SPECTRUM, random_state=7), gaussian_model(SPECTRUM, 2, n=n)),
@@ -230,6 +230,6 @@ def test_the_models_of_theory_describe_these_data():
         (lambda: rare_spikes(5, 0), "d must be"),
     ],
 )
-def test_what_is_refused(make, message):
+def test_invalid_arguments_raise(make, message):
     with pytest.raises(InvalidInputError, match=message):
         make()

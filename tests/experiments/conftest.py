@@ -1,4 +1,4 @@
-"""All figures once, small: tests look at what was written."""
+"""A quick run of all figures; tests check the files that it wrote."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,12 +10,12 @@ from eigenveil.experiments.names import OJAS_PRINTED
 from eigenveil.experiments.table import Table, read_table
 
 SLOW = "learning-rate"
-"""The one figure that keeps the slow method."""
+"""The figure that is run with the slow method."""
 RUN = Run(trials=2, seed=0, quick=True)
 
 
 def small(figure):
-    """The figure without its slowest curve, unless it is the one that keeps it."""
+    """Return the figure without its slowest curve, unless it is `SLOW`."""
     if figure.name == SLOW:
         return replace(figure, quick_base={"n": 500})
     return replace(figure, methods=tuple(name for name in figure.methods if name != OJAS_PRINTED))
@@ -30,7 +30,7 @@ class Made:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
-    """Every figure by a quick run."""
+    """Every figure, from a quick run."""
     folder = tmp_path_factory.mktemp("reproduce")
     out, cache = folder / "figures", folder / "cache"
     reproduce(map(small, FIGURES.values()), RUN, out=out, cache=cache)

@@ -26,7 +26,7 @@ from eigenveil.experiments.verdicts import (
 
 
 def table(name="spiked-d", command="eigenveil reproduce", **curves):
-    """A table whose curves have these means at x = 1, 2, 4, ...."""
+    """Return a table whose curves have these means at x = 1, 2, 4, ...."""
     rows = [
         Row(None, float(2**place), method.replace("_", "-"), 50, mean)
         for method, means in curves.items()
@@ -59,13 +59,13 @@ BOTH = ("gauss-1", "gauss-2")
             {"tracked": [0.1, 0.3], "gauss_1": [0.2, 0.2]},
             "yes",
         ),
-        (ahead(AT, "tracked", ("gauss-1",)), {"tracked": [0.1], "gauss_1": [0.95]}, "emptily"),
+        (ahead(AT, "tracked", ("gauss-1",)), {"tracked": [0.1], "gauss_1": [0.95]}, "vacuously"),
         (ahead(AT, "tracked", ("gauss-1",), of_anything=True), {"tracked": [0.1], "gauss_1": [0.95]}, "yes"),
         (ahead(AT, "tracked", ("gauss-1",), factor=2), {"tracked": [0.3], "gauss_1": [0.2]}, "yes"),
         (
             ahead_at(*AT, "tracked", "gauss-1", end="first", factor=1),
             {"tracked": [1, 3], "gauss_1": [2, 2]},
-            "emptily",
+            "vacuously",
         ),
         (ahead_at(*AT, "tracked", "gauss-1", end="first", factor=1), {"tracked": [0.1], "gauss_1": [0.2]}, "yes"),
         (ahead_at(*AT, "tracked", "gauss-1", end="last", factor=1), {"tracked": [1, 3], "gauss_1": [2, 2]}, "no"),
@@ -76,7 +76,7 @@ BOTH = ("gauss-1", "gauss-2")
         (improves(*AT, "tracked"), {"tracked": [0.3, 0.1, 0.2]}, "no"),
         (level(*AT, "tracked", factor=2), {"tracked": [0.3, 0.2]}, "yes"),
         (level(*AT, "tracked", factor=2), {"tracked": [0.5, 0.2]}, "no"),
-        (level(*AT, "tracked", factor=2), {"tracked": [0.9, 0.95]}, "emptily"),
+        (level(*AT, "tracked", factor=2), {"tracked": [0.9, 0.95]}, "vacuously"),
         (varies(*AT, "tracked", factor=2), {"tracked": [0.5, 0.2]}, "yes"),
         (less_level(*AT, "tracked", "plain"), {"tracked": [0.5, 0.2], "plain": [0.2, 0.2]}, "yes"),
         (less_level(*AT, "tracked", "plain"), {"tracked": [0.9, 0.99], "plain": [0.2, 0.2]}, "no"),
@@ -113,20 +113,20 @@ def test_a_lead_that_grows():
     [
         (("yes", "no", "no"), "**Reproduced**"),
         (("no", "yes", "no"), "**Reproduced with the tracked mean only**"),
-        (("emptily", "yes", "no"), "**Reproduced with the tracked mean only**"),
+        (("vacuously", "yes", "no"), "**Reproduced with the tracked mean only**"),
         (("no", "no", "yes"), "**Reproduced only with the printed noise**"),
         (("in part", "no", "no"), "**Reproduced in part**"),
-        (("no", "in part", "emptily"), "**Reproduced in part with the tracked mean only**"),
+        (("no", "in part", "vacuously"), "**Reproduced in part with the tracked mean only**"),
         (("in part", "yes", "no"), "**Reproduced with the tracked mean only**"),
-        (("emptily", "no", "no"), "**Holds emptily**"),
+        (("vacuously", "no", "no"), "**Holds vacuously**"),
         (("no", "no", "no"), "**Not reproduced** under valid privacy, nor with the printed noise"),
     ],
 )
 def test_the_first_form_that_holds_decides(found, word):
     checks = {form: lambda _, holds=holds: Finding(holds, "1") for form, holds in zip(Form, found, strict=True)}
     claim = Claim(where="here", says="something", figures=AT, checks=checks)
-    told, numbers = verdict(claim, table())
-    assert told.startswith(word)
+    text, numbers = verdict(claim, table())
+    assert text.startswith(word)
     assert all(form.value in numbers for form in Form)
 
 
@@ -138,19 +138,19 @@ def test_no_verdict_without_a_full_run():
     assert verdict(argument, {}) == ("An opinion.", "")
 
 
-def test_every_claim_can_be_tried(made):
+def test_every_claim_can_be_checked(made):
     """All checks run on the curves and points that the figures have."""
     for claim in CLAIMS:
         assert set(claim.figures) <= set(FIGURES)
         assert bool(claim.figures) == bool(claim.checks)
         for form, check in claim.checks.items():
             if form is not Form.PRINTED or "learning-rate" in claim.figures:
-                assert check(made.tables).holds in ("yes", "in part", "no", "emptily"), claim.says
+                assert check(made.tables).holds in ("yes", "in part", "no", "vacuously"), claim.says
     tried = {name for claim in CLAIMS for name in claim.figures}
     assert tried == set(FIGURES)
 
 
-def test_printed_noise_has_points_wherever_it_is_tried():
+def test_printed_noise_has_points_wherever_it_is_checked():
     for name in {name for claim in CLAIMS if Form.PRINTED in claim.checks for name in claim.figures}:
         methods = FIGURES[name].methods
         assert names.OJAS_PRINTED in methods

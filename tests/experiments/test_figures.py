@@ -1,4 +1,4 @@
-"""Orders that must hold in every figure, however few and small its data sets."""
+"""Orderings that must hold in every figure, even with few and small datasets."""
 
 import dataclasses
 import itertools
@@ -26,7 +26,7 @@ def test_every_curve_has_its_points(made, name):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_nothing_is_better_than_no_noise(made, name):
-    """But by chance: 10 %."""
+    """Up to 10 %, by chance."""
     table = made.tables[name]
     for panel in table.panels():
         floor = table.curve(names.PLAIN, panel)
@@ -36,8 +36,8 @@ def test_nothing_is_better_than_no_noise(made, name):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_literal_k_dp_pca_learns_nothing_from_so_few(made, name):
-    """A random subspace of k in d keeps k/d of the energy of the spikes at most."""
+def test_literal_k_dp_pca_learns_nothing_from_so_few_units(made, name):
+    """A random k-dimensional subspace captures at most k/d of the energy of the spikes."""
     table = made.tables[name]
     for panel in table.panels():
         assert all(row.mean > 0.6 for row in table.curve(names.LITERAL, panel).values())
@@ -69,13 +69,13 @@ def test_more_dimensions_hurt_the_baselines(made, name):
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)
-def test_a_bought_clip_beats_one_that_holds_every_row(made, name):
+def test_a_bought_clip_beats_one_that_exceeds_every_row(made, name):
     table = made.tables[name]
     wide, bought = (table.curve(method) for method in (names.GAUSS_1, names.GAUSS_1_BOUGHT))
     assert all(row.mean < wide[x].mean for x, row in bought.items())
 
 
-def test_methods_without_rates_do_not_see_the_factor(made):
+def test_methods_without_rates_ignore_the_factor(made):
     table = made.tables["learning-rate"]
     assert len({row.mean for row in table.curve(names.TRACKED).values()}) == 1
     assert len({row.mean for row in table.curve(names.OJAS).values()}) > 1
@@ -83,8 +83,8 @@ def test_methods_without_rates_do_not_see_the_factor(made):
 
 @pytest.mark.parametrize("method", [method for method in METHODS.values() if method.fit is not None])
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_what_is_called_private_is_but_for_the_seed(method):
-    """The ledger of each curve says what the figure says."""
+def test_methods_called_private_are_private_except_for_the_seed(method):
+    """The ledger of each curve agrees with the figure."""
     setting = Setting(n=300, d=8, sigma=0.1)
     ledger = method.fit(setting.draw(0), setting, 0).ledger
     assert not ledger.private
@@ -96,7 +96,7 @@ def test_what_is_called_private_is_but_for_the_seed(method):
 
 
 def test_settings_of_the_paper():
-    """What the captions print."""
+    """The settings printed in the captions."""
     for figure in FIGURES.values():
         base = figure.base
         assert (base.k, base.lambda_1, base.epsilon, base.delta, base.tau) == (2, 10.0, 1.0, 0.01, 0.01)
@@ -105,7 +105,7 @@ def test_settings_of_the_paper():
         assert all(set(values) <= set(figure.values) for values in figure.only.values())
 
 
-def test_a_setting_is_what_its_data_are():
+def test_a_setting_describes_its_data():
     for model in ("spiked", "gaussian"):
         setting = Setting(model=model, n=50, d=12, k=3, sigma=0.3, gap=2.0)
         data = setting.draw(0)

@@ -1,4 +1,4 @@
-"""Results are kept, shared and made again to the last digit; pictures and tables say how they were made."""
+"""Results are cached, shared and reproducible to the last digit; plots and tables contain their command."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ TINY = replace(
 
 
 def counted(monkeypatch):
-    """The keys of fits that are run from here on."""
+    """Return a list that collects the keys of fits that are run from now on."""
     seen = []
     job = runner.run_job
 
@@ -33,8 +33,8 @@ def counted(monkeypatch):
     return seen
 
 
-def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
-    """Half of the lines, the last of them torn: only what is not there is run, and the tables are the same."""
+def test_an_interrupted_run_resumes(tmp_path, monkeypatch):
+    """With half of the lines, the last one incomplete, only missing fits are run, and the tables are the same."""
     whole = reproduce([TINY], RUN, out=tmp_path / "whole", cache=tmp_path / "one")
     lines = (tmp_path / "one" / NAME).read_bytes().splitlines(keepends=True)
     assert len(lines) == 8
@@ -50,13 +50,13 @@ def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
     assert all(key in again for key in kept)
 
 
-def test_a_stop_in_the_middle_loses_nothing(tmp_path, monkeypatch):
+def test_an_interruption_loses_no_result(tmp_path, monkeypatch):
     def stop(done, *_):
         if done >= 4:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        reproduce([TINY], RUN, out=tmp_path, cache=tmp_path / "cache", heard=stop)
+        reproduce([TINY], RUN, out=tmp_path, cache=tmp_path / "cache", on_progress=stop)
     assert len((tmp_path / "cache" / NAME).read_bytes().splitlines()) == 4
     seen = counted(monkeypatch)
     reproduce([TINY], RUN, out=tmp_path, cache=tmp_path / "cache")
@@ -64,7 +64,7 @@ def test_a_stop_in_the_middle_loses_nothing(tmp_path, monkeypatch):
 
 
 def test_nothing_is_run_twice(made, tmp_path, monkeypatch):
-    """Nor for another figure that has the same cells."""
+    """Also not for another figure that has the same cells."""
     seen = counted(monkeypatch)
     shared = [small(FIGURES[name]) for name in ("spiked-n-large-noise", "ojas-spiked")]
     reproduce(shared, RUN, out=tmp_path, cache=made.cache)
@@ -83,14 +83,14 @@ def test_the_same_seed_gives_the_same_files(tmp_path):
     assert all(a.mean != b.mean for a, b in zip(ours.rows, theirs.rows, strict=True))
 
 
-def test_more_trials_keep_those_there_are(tmp_path, monkeypatch):
+def test_more_trials_reuse_cached_trials(tmp_path, monkeypatch):
     reproduce([TINY], RUN, out=tmp_path, cache=tmp_path / "cache")
     seen = counted(monkeypatch)
     reproduce([TINY], replace(RUN, trials=3), out=tmp_path, cache=tmp_path / "cache")
     assert len(seen) == 4
 
 
-def test_what_decides_on_a_result_is_in_its_key(monkeypatch):
+def test_keys_depend_on_everything_that_affects_a_result(monkeypatch):
     cell = next(iter(TINY.cells(quick=True)))
     fit = runner.Fit(cell.method, cell.setting)
     keys = {
@@ -109,14 +109,14 @@ def test_what_decides_on_a_result_is_in_its_key(monkeypatch):
     assert len(fingerprint()) == 16
 
 
-def test_processes_give_what_one_gives(tmp_path):
-    assert multiprocessing.get_start_method(allow_none=True) != "spawn"  # the runner asks for it itself
+def test_several_processes_give_the_same_as_one(tmp_path):
+    assert multiprocessing.get_start_method(allow_none=True) != "spawn"  # the runner selects it itself
     alone = reproduce([TINY], RUN, out=tmp_path / "a", cache=tmp_path / "one")
     beside = reproduce([TINY], RUN, out=tmp_path / "b", cache=tmp_path / "two", workers=2)
     assert alone[TINY.name][0].read_text() == beside[TINY.name][0].read_text()
 
 
-def test_tables_and_pictures_say_how_they_were_made(made):
+def test_tables_and_plots_contain_their_command(made):
     for name, figure in FIGURES.items():
         command = f"eigenveil reproduce {name} --trials 2 --seed 0 --quick"
         text = (made.out / f"{name}.csv").read_text(encoding="utf-8")
@@ -132,7 +132,7 @@ def test_tables_and_pictures_say_how_they_were_made(made):
         assert command.encode() in (made.out / f"{name}.png").read_bytes()
 
 
-def test_curves_are_told_apart_without_colour():
+def test_curves_are_distinguishable_without_colour():
     from eigenveil.experiments.drawing import STYLES
 
     assert set(STYLES) == set(METHODS)
@@ -147,18 +147,18 @@ def test_curves_are_told_apart_without_colour():
         assert ("NOT PRIVATE" in method.label) == printed
 
 
-def test_one_trial_is_enough_for_a_picture(tmp_path):
+def test_one_trial_is_enough_for_a_plot(tmp_path):
     made = reproduce([TINY], replace(RUN, trials=1), out=tmp_path, cache=tmp_path / "cache")
     assert all(path.stat().st_size for path in made[TINY.name])
 
 
-def test_a_file_of_another_kind_is_refused(tmp_path):
+def test_a_file_of_another_kind_raises(tmp_path):
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     with pytest.raises(InvalidInputError, match="Hint: Run: eigenveil reproduce"):
         read_table(TINY, tmp_path / "x.csv")
 
 
-def test_the_command_is_that_of_the_run():
+def test_the_command_contains_the_settings_of_the_run():
     assert Run().command("spiked-d") == "eigenveil reproduce spiked-d --trials 50 --seed 0"
 
 

@@ -40,14 +40,14 @@ def test_distances_are_sines_of_principal_angles():
     assert projector_distance(U[:1], V[:1]) == pytest.approx(math.sqrt(2) * sin_angle(U[0], V[0]))
 
 
-def test_tiny_distances_are_exact():
+def test_tiny_distances_are_accurate():
     U = np.array([[1.0, 0.0]])
     V = np.array([[1.0, 1e-13]])
     assert projector_distance(U, V) == pytest.approx(math.sqrt(2) * 1e-13)
     assert projector_distance(U, U) == sin_angle(U[0], -U[0]) == 0
 
 
-def test_what_is_refused():
+def test_invalid_arguments_raise():
     with pytest.raises(InvalidInputError, match="zero vector"):
         sin_angle([1.0, 0.0], [0.0, 0.0])
     with pytest.raises(InvalidInputError, match="same number of dimensions"):

@@ -23,14 +23,14 @@ def by_definition(U, S):
 
 
 @given(st.integers(0, 10**6), st.integers(1, 8), st.integers(1, 8))
-def test_it_is_the_definition(seed, k, rank):
+def test_zeta_satisfies_its_definition(seed, k, rank):
     rng = np.random.default_rng(seed)
     S, U = covariance(8, rng, rank), basis(k, 8, rng)
     assert zeta(U, S) == pytest.approx(by_definition(U, S), abs=3e-7)
     assert energy_ratio(U, S) == pytest.approx(1 - by_definition(U, S) ** 2, abs=1e-12)
 
 
-def test_the_best_subspace_loses_nothing_and_the_worst_what_it_must():
+def test_best_and_worst_subspace():
     rng = np.random.default_rng(0)
     S = covariance(30, rng)
     values, vectors = np.linalg.eigh(S)
@@ -42,7 +42,7 @@ def test_the_best_subspace_loses_nothing_and_the_worst_what_it_must():
     assert zeta([[0.0, 1.0]], np.diag([1.0, 0.0])) == 1.0
 
 
-def test_only_the_subspace_counts():
+def test_only_the_subspace_matters():
     rng = np.random.default_rng(1)
     S, U = covariance(9, rng), basis(3, 9, rng)
     turned = np.linalg.qr(rng.normal(size=(3, 3)))[0] @ U
@@ -52,7 +52,7 @@ def test_only_the_subspace_counts():
 
 @pytest.mark.parametrize("angle", [1e-3, 1e-6, 1e-9, 1e-12])
 def test_small_losses_survive_rounding(angle):
-    """1 - ratio would be rounding noise below 1e-8."""
+    """1 - ratio would be dominated by rounding below 1e-8."""
     rng = np.random.default_rng(2)
     Q = np.linalg.qr(rng.normal(size=(50, 50)))[0]
     S = (Q * np.linspace(10, 1, 50)) @ Q.T
@@ -60,7 +60,7 @@ def test_small_losses_survive_rounding(angle):
     assert zeta(u[None], S) == pytest.approx(math.sqrt(0.9) * math.sin(angle), rel=1e-2)
 
 
-def test_equal_eigenvalues_lose_nothing_whatever_the_subspace():
+def test_equal_eigenvalues_lose_nothing_for_any_subspace():
     rng = np.random.default_rng(3)
     assert zeta(basis(2, 6, rng), 5 * np.eye(6)) < 1e-7
     U = np.concatenate([np.eye(1, 6), basis(1, 6, rng) @ np.diag([0, 1, 1, 1, 1, 1])])
@@ -68,7 +68,7 @@ def test_equal_eigenvalues_lose_nothing_whatever_the_subspace():
     assert zeta(U, np.diag([2.0, 1, 1, 1, 1, 1])) < 1e-7
 
 
-def test_single_precision_and_integers_are_welcome():
+def test_single_precision_and_integers_are_accepted():
     rng = np.random.default_rng(4)
     S, U = covariance(40, rng), basis(5, 40, rng)
     assert zeta(U.astype(np.float32), S) == pytest.approx(zeta(U, S), rel=1e-5)
@@ -91,7 +91,7 @@ def test_single_precision_and_integers_are_welcome():
         (np.zeros((0, 3)), np.eye(3), "non-empty"),
     ],
 )
-def test_what_is_refused(components, matrix, message):
+def test_invalid_arguments_raise(components, matrix, message):
     for metric in (zeta, energy_ratio):
         with pytest.raises(InvalidInputError, match=message):
             metric(components, matrix)

@@ -1,4 +1,4 @@
-"""Files from strangers: a clear error of the house, and nothing runs; or the same model."""
+"""Untrusted files: they load as the same model, or raise an eigenveil error; no code is executed."""
 
 import hashlib
 import json
@@ -37,7 +37,7 @@ def tensors_of(folder):
 
 
 def loads_or_explains(folder, model):
-    """Whether it loaded; if so, it is the same model."""
+    """Return whether the folder loaded; if so, check that it is the same model."""
     try:
         again = ev.load(folder)
     except InvalidInputError:
@@ -73,7 +73,7 @@ def test_every_byte_of_the_tensors_counts(model, folder):
 
 
 @pytest.mark.parametrize("which", ["json", "tensors"])
-def test_cut_off_and_longer_files(which, model, folder):
+def test_truncated_and_extended_files(which, model, folder):
     file = folder / "model.json" if which == "json" else tensors_of(folder)
     whole = file.read_bytes()
     for length in [0, 1, 7, 8, 9, *range(10, len(whole) - 1, max(1, len(whole) // 40))]:
@@ -102,11 +102,11 @@ def test_tensors_of_another_model(model, folder, tmp_path):
     assert not loads_or_explains(folder, model)
 
 
-# -- made up, with checksums that fit ------------------------------------------------------------
+# -- forged, with matching checksums -------------------------------------------------------------
 
 
 def forge(folder, change, *, tensors=None):
-    """Change model.json as somebody would who knows how checksums are made."""
+    """Change model.json and its checksums, as an attacker who knows the format would."""
     head = json.loads((folder / "model.json").read_text())
     change(head)
     if tensors is not None:
@@ -202,7 +202,7 @@ CONTENT = [
 
 
 @pytest.mark.parametrize(("path", "value"), CONTENT, ids=lambda one: str(one)[:50])
-def test_made_up_content(path, value, folder):
+def test_forged_content(path, value, folder):
     forge(folder, setting("content", *path, value=value))
     with pytest.raises(DamagedFileError):
         ev.load(folder)
@@ -212,21 +212,21 @@ def test_made_up_content(path, value, folder):
     ("path", "value", "match"),
     [
         (("schema",), 3, "schema 3.*\nHint: A newer"),
-        (("schema",), 1, "schema 1, of a development version"),
+        (("schema",), 1, "schema 1 of a development version"),
         (("schema",), 10**60, "newer"),
-        (("schema",), "1", "does not hold"),
-        (("schema",), True, "does not hold"),
-        (("schema",), 0, "does not hold"),
+        (("schema",), "1", "fields of a model"),
+        (("schema",), True, "fields of a model"),
+        (("schema",), 0, "fields of a model"),
         (("format",), "pickle", "another JSON"),
-        (("more",), 1, "does not hold"),
-        (("content",), 5, "does not hold"),
-        (("tensors",), {}, "does not hold|checksum"),
-        (("tensors", "sizes"), [], "does not hold"),
-        (("tensors", "sizes", "mean_"), {"dtype": "object", "shape": [4]}, "type or shape"),
-        (("tensors", "sizes", "mean_"), {"dtype": "float64", "shape": [-4]}, "type or shape"),
-        (("tensors", "sizes", "mean_"), {"dtype": "float64", "shape": [4.0]}, "type or shape"),
+        (("more",), 1, "fields of a model"),
+        (("content",), 5, "fields of a model"),
+        (("tensors",), {}, "fields of a model|checksum"),
+        (("tensors", "sizes"), [], "fields of a model"),
+        (("tensors", "sizes", "mean_"), {"dtype": "object", "shape": [4]}, "invalid type or shape"),
+        (("tensors", "sizes", "mean_"), {"dtype": "float64", "shape": [-4]}, "invalid type or shape"),
+        (("tensors", "sizes", "mean_"), {"dtype": "float64", "shape": [4.0]}, "invalid type or shape"),
         (("tensors", "sizes", "mean_"), {"dtype": "float64", "shape": [10**18, 10**18]}, "size"),
-        (("tensors", "sizes", "mean_"), {"dtype": "float64", "shape": [1] * 99}, "type or shape"),
+        (("tensors", "sizes", "mean_"), {"dtype": "float64", "shape": [1] * 99}, "invalid type or shape"),
         (("tensors", "sizes", "mean_"), {"dtype": "float64", "shape": [2, 2]}, "names, types or shapes"),
         (("tensors", "sizes", "mean_"), {"dtype": "int64", "shape": [4]}, "names, types or shapes"),
         (("tensors", "sha256"), "../../../etc/passwd", "checksum"),
@@ -234,7 +234,7 @@ def test_made_up_content(path, value, folder):
         (("tensors", "sha256"), "0" * 64, "No such file"),
     ],
 )
-def test_made_up_heads(path, value, match, folder):
+def test_forged_heads(path, value, match, folder):
     forge(folder, setting(*path, value=value))
     with pytest.raises(InvalidInputError, match=match):
         ev.load(folder)
@@ -268,7 +268,7 @@ def one(dtype="F64", shape=(4,), offsets=(0, 32)):
         bytes(100),
     ],
 )
-def test_made_up_tensors(tensors, folder):
+def test_forged_tensors(tensors, folder):
     sizes = {"mean_": {"dtype": "float64", "shape": [4]}}
     forge(folder, setting("tensors", "sizes", value=sizes), tensors=tensors)
     with pytest.raises(DamagedFileError):
@@ -304,22 +304,22 @@ def test_foreign_json(text, folder):
         ev.load(folder)
 
 
-def test_depth_is_counted_outside_of_text_only():
+def test_depth_is_counted_outside_of_strings_only():
     assert parse(json.dumps({"a": "[" * 1000 + '"\\'}).encode()) == {"a": "[" * 1000 + '"\\'}
     assert parse(json.dumps([[]] * 1000).encode()) == [[]] * 1000
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes and links of POSIX")
-def test_no_ordinary_files(folder, tmp_path):
+def test_files_that_are_not_regular(folder, tmp_path):
     for name in ("model.json", tensors_of(folder).name):
         kept = (folder / name).read_bytes()
         (folder / name).unlink()
         os.mkfifo(folder / name)
-        with pytest.raises(DamagedFileError, match="ordinary"):
+        with pytest.raises(DamagedFileError, match="regular"):
             ev.load(folder)
         (folder / name).unlink()
         (folder / name).symlink_to("/dev/zero")
-        with pytest.raises(DamagedFileError, match="ordinary"):
+        with pytest.raises(DamagedFileError, match="regular"):
             ev.load(folder)
         (folder / name).unlink()
         (folder / name).write_bytes(kept)
@@ -334,11 +334,11 @@ def test_no_ordinary_files(folder, tmp_path):
 
 
 @pytest.mark.parametrize("module", ["pickle", "joblib", "yaml", "marshal", "shelve"])
-def test_the_room_knows_no_format_that_runs_things(module):
-    room = os.path.dirname(sys.modules["eigenveil.persistence"].__file__)  # noqa: PTH120
-    for name in os.listdir(room):  # noqa: PTH208
+def test_the_package_uses_no_format_that_executes_code(module):
+    package = os.path.dirname(sys.modules["eigenveil.persistence"].__file__)  # noqa: PTH120
+    for name in os.listdir(package):  # noqa: PTH208
         if name.endswith(".py"):
-            with open(os.path.join(room, name)) as file:  # noqa: PTH118, PTH123
+            with open(os.path.join(package, name)) as file:  # noqa: PTH118, PTH123
                 text = file.read()
             assert f"import {module}" not in text
             assert not any(word in text for word in ("eval(", "exec(", "__import__", "allow_pickle"))

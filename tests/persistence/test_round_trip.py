@@ -1,4 +1,4 @@
-"""What was saved comes back to the bit: attributes, parameters, ledger, repr, scores."""
+"""A saved model is restored bitwise: attributes, parameters, ledger, repr, scores."""
 
 import dataclasses
 import json
@@ -28,7 +28,7 @@ def rows(n=3000):
 
 
 def same(a, b):
-    """Equal to the bit, of the same types, all the way down."""
+    """Return whether two values are bitwise equal and of the same types, recursively."""
     if isinstance(a, Ledger):
         return a.to_json() == b.to_json()
     if dataclasses.is_dataclass(a):
@@ -82,7 +82,7 @@ EVERY = [*CASES, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
 @pytest.mark.filterwarnings("ignore:the eigengap is too small")
 @pytest.mark.filterwarnings("ignore:delta = ")
 @pytest.mark.parametrize("case", EVERY)
-def test_the_same_to_the_bit(case, tmp_path):
+def test_a_round_trip_is_bitwise(case, tmp_path):
     model = DPPCA(**{"n_components": 2, "algorithm": "dp-gauss-1", **{**CASES, **SLOW}[case]}).fit(rows())
     again = round_trip(model, tmp_path)
     assert_same(model, again)
@@ -122,9 +122,9 @@ def test_bought_variances_come_back(tmp_path):
 
 
 def test_diagnostics_of_any_plain_kind_come_back(tmp_path):
-    """Oracles may report anything that is plain."""
+    """Oracles may report any value that can be saved."""
     model = DPPCA(2, algorithm="k-dp-ojas").fit(rows())
-    told = {
+    diagnostics = {
         "a": {"b": (1, 2.5, [None, True, "x"]), "c": -0.0},
         "a.b": np.arange(3.0),
         "n": {"b": np.eye(2)},
@@ -136,11 +136,11 @@ def test_diagnostics_of_any_plain_kind_come_back(tmp_path):
         "none": np.zeros((0, 3)),
         "turned": np.arange(6.0).reshape(2, 3).T,
     }
-    model.release_ = dataclasses.replace(model.release_, diagnostics=PerComponent(told))
+    model.release_ = dataclasses.replace(model.release_, diagnostics=PerComponent(diagnostics))
     assert_same(model, round_trip(model, tmp_path))
 
 
-def test_a_shared_ledger_goes_on_where_it_was(tmp_path):
+def test_a_shared_ledger_is_restored(tmp_path):
     ledger = Ledger(Budget.from_epsilon_delta(1.2, 1e-6))
     model = DPPCA(2, algorithm="dp-gauss-1", epsilon=1.0, ledger=ledger).fit(rows())
     again = round_trip(model, tmp_path)
@@ -157,7 +157,7 @@ def test_a_shared_ledger_goes_on_where_it_was(tmp_path):
     assert later.ledger.to_json() == other.to_json()
 
 
-def test_parameters_that_say_what_the_fit_cost_are_those_of_the_fit(tmp_path):
+def test_parameters_that_state_the_cost_are_those_of_the_fit(tmp_path):
     model = DPPCA(2, algorithm="dp-gauss-1", epsilon=0.5).fit(rows())
     fitted = model.get_params()
     changed = {"epsilon": 9.0, "delta": 0.5, "algorithm": "tracked", "relation": "replace", "random_state": 1}
@@ -174,7 +174,7 @@ def test_it_is_a_working_estimator(tmp_path):
     assert not hasattr(clone(again), "components_")
     assert again.get_feature_names_out().tolist() == ["pc1", "pc2"]
     assert pickle.loads(pickle.dumps(again)).ledger_.mu == again.ledger_.mu  # noqa: S301
-    again.components_[0, 0] = 5.0  # arrays are its own
+    again.components_[0, 0] = 5.0  # arrays are writable
 
 
 def test_streams(tmp_path):
@@ -200,7 +200,7 @@ def test_what_is_refused(tmp_path):
     with pytest.raises(InvalidInputError, match="expected a DPPCA"):
         ev.save({"a": 1}, tmp_path / "model")
     pca = DPPCA(2, algorithm="dp-gauss-1").fit(rows()).set_params(options={"n": print})
-    with pytest.raises(InvalidInputError, match=r"parameters\.options\.n holds a builtin_function"):
+    with pytest.raises(InvalidInputError, match=r"parameters\.options\.n contains a builtin_function"):
         ev.save(pca, tmp_path / "model")
     pca.set_params(options=None)
     pca.mean_ = pca.mean_ * np.nan
@@ -210,11 +210,11 @@ def test_what_is_refused(tmp_path):
 
 
 def test_every_fitted_attribute_has_its_check():
-    """Whoever adds an attribute says here, or in `checks`, what it must look like."""
+    """A new attribute must be listed here, or get a check of type and shape in `checks`."""
     others = {"noise_variance_", "n_samples_", "n_samples_seen_", "feature_names_in_", "n_components_"}
     unknown = FITTED - set(SHAPES) - others - {"release_", "ledger_", "warnings_"}
     for name in unknown:
-        assert name in KEPT  # kept as it is: any plain value or finite array
+        assert name in KEPT  # saved without a check: any JSON value or finite array
 
 
 def test_no_canary_in_the_files(tmp_path):

@@ -1,4 +1,4 @@
-"""Maps of scores beside a model: the same again, or an error of the house."""
+"""Saved maps of scores: they load as the same map, or raise an eigenveil error."""
 
 import json
 
@@ -41,7 +41,7 @@ def test_round_trip(tmp_path, options):
     assert again.non_negative().counts.min() >= 0
 
 
-def test_none_is_none_and_takes_an_old_one_away(tmp_path):
+def test_saving_none_removes_an_existing_map(tmp_path):
     model, _ = bought(tmp_path / "model")
     save_map(None, model, tmp_path / "model")
     assert load_map(model, tmp_path / "model") is None
@@ -55,7 +55,7 @@ def test_the_map_of_another_model_is_refused(tmp_path):
         load_map(other, tmp_path / "model")
 
 
-def test_only_a_map_that_the_model_has_paid_for_is_kept(tmp_path):
+def test_only_a_map_charged_to_the_ledger_of_the_model_is_saved(tmp_path):
     model, _ = bought(tmp_path / "model")
     with pytest.raises(ValueError, match="whose ledger has paid"):
         save_map(model.private_scores(rows(), epsilon=1.0), model, tmp_path / "model")
@@ -86,7 +86,7 @@ def test_only_a_map_that_the_model_has_paid_for_is_kept(tmp_path):
         {"more": 1},
     ],
 )
-def test_what_is_made_up_is_refused(tmp_path, change):
+def test_forged_maps_are_rejected(tmp_path, change):
     model, _ = bought(tmp_path / "model")
     path = tmp_path / "model" / NAME
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
@@ -95,7 +95,7 @@ def test_what_is_made_up_is_refused(tmp_path, change):
 
 
 @pytest.mark.parametrize("text", ["", "[]", "nan", '{"counts": 1e999}', "[" * 200])
-def test_what_is_no_json_is_refused(tmp_path, text):
+def test_files_that_are_not_json_are_rejected(tmp_path, text):
     model, _ = bought(tmp_path / "model")
     (tmp_path / "model" / NAME).write_text(text)
     with pytest.raises(InvalidInputError):

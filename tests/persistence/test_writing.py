@@ -42,18 +42,18 @@ def test_saving_again_replaces_both(tmp_path):
         assert_same(model, ev.load(str(tmp_path / "model")))
 
 
-def test_an_empty_folder_will_do(tmp_path):
+def test_an_empty_folder_is_accepted(tmp_path):
     (tmp_path / "model").mkdir()
     ev.save(fitted(FIRST), tmp_path / "model")
     assert ev.load(tmp_path / "model").n_components_ == 2
 
 
 class PowerCutError(BaseException):
-    """Nobody catches it by accident."""
+    """Derived from BaseException, so that no handler catches it by accident."""
 
 
 def cut_at(monkeypatch, step):
-    """The power fails at the n-th call that goes to the disk; returns a counter."""
+    """Simulate a power cut at the n-th call that writes to disk; return a counter of such calls."""
     count = [0]
 
     def counted(function):
@@ -77,7 +77,7 @@ def cut_at(monkeypatch, step):
 @pytest.mark.parametrize("cleaned", [False, True])
 @pytest.mark.parametrize("step", range(1, 11))
 def test_a_crash_leaves_the_old_or_the_new(there, cleaned, step, tmp_path, monkeypatch):
-    """Also where the process was killed, so that nothing was cleaned up either."""
+    """Also if the process was killed, so that nothing was cleaned up."""
     old, new, path = fitted(FIRST), fitted(SECOND), tmp_path / "model"
     if there:
         ev.save(old, path)
@@ -102,11 +102,11 @@ def test_a_crash_leaves_the_old_or_the_new(there, cleaned, step, tmp_path, monke
         assert not there
     if cleaned and not finished:
         assert not [file for file in tmp_path.rglob("*") if ".part-" in file.name]
-    ev.save(new, path)  # and it can be done once more
+    ev.save(new, path)  # saving again works
     assert_same(new, ev.load(path))
 
 
-def test_nothing_of_others_is_touched(tmp_path):
+def test_other_files_are_never_changed(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     (tmp_path / "file").write_text("mine")
@@ -115,7 +115,7 @@ def test_nothing_of_others_is_touched(tmp_path):
     (tmp_path / "nested").mkdir()
     (tmp_path / "nested" / "model.json").mkdir()
     before = content(tmp_path)
-    for name, match in [("mine", "other things"), ("file", "is a file"), ("foreign", "other things")]:
+    for name, match in [("mine", "other files"), ("file", "is a file"), ("foreign", "other files")]:
         with pytest.raises(InvalidInputError, match=match):
             ev.save(fitted(FIRST), tmp_path / name)
     with pytest.raises(InvalidInputError):
@@ -143,7 +143,7 @@ def test_permissions(tmp_path):
 @pytest.mark.parametrize(
     "error", [PermissionError(13, "Permission denied"), OSError(28, "No space left on device")]
 )
-def test_errors_of_the_system_are_explained(error, tmp_path, monkeypatch):
+def test_operating_system_errors_are_explained(error, tmp_path, monkeypatch):
     ev.save(fitted(FIRST), tmp_path / "model")
 
     def fails(*_, **__):

@@ -1,4 +1,4 @@
-"""Predictions against real fits: within a factor of 1.5 on small cells."""
+"""Predictions are within a factor of 1.5 of real fits, in small settings."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What ev.plan promises: order, targets, intervals, refusals."""
+"""Guarantees of ev.plan: monotone predictions, targets, intervals, errors."""
 
 import json
 
@@ -8,7 +8,7 @@ import pytest
 import eigenveil as ev
 from eigenveil.errors import InvalidInputError
 from eigenveil.planner import EPSILONS, PRESETS, explain, paper
-from eigenveil.planner.expected import Setting
+from eigenveil.planner.expected import SimulationSetting
 from eigenveil.planner.guess import make_guess
 
 
@@ -53,20 +53,20 @@ def test_the_n_for_a_target_reaches_it_and_fewer_do_not():
     assert fewer.energy < 0.97
 
 
-def test_a_target_that_the_sample_forbids_is_told():
+def test_a_target_that_cannot_be_reached_is_reported():
     plan = ev.plan(200, 20, 2, target=0.99999, spectrum="slow decay")
     assert plan.needed is None
     assert plan.rows[0].epsilon == 50.0
     assert "No epsilon up to 50" in str(plan)
 
 
-def test_ours_is_ahead_of_gauss_1_and_behind_no_privacy():
+def test_tracked_is_better_than_gauss_1_and_worse_than_no_privacy():
     row = ev.plan(20_000, 60, 2, epsilon=1.0, spectrum="flat").rows[0]
     assert row.without_privacy < row.zeta < row.gauss_1
 
 
-def test_units_more_alike_are_cheaper():
-    """People with many rows, and matrices near their mean, are told apart from rows."""
+def test_similar_units_need_less_noise():
+    """People with many rows, and matrices close to their mean, are distinguished from rows."""
 
     def zeta(spread):
         return ev.plan(5000, 15, 2, epsilon=1.0, spread=spread).rows[0].zeta
@@ -87,14 +87,14 @@ def test_stated_spectra_have_narrow_intervals_and_presets_wide_ones():
     assert stated.interval[1] < guessed.interval[1]
 
 
-def test_where_noise_rules_the_interval_is_wide():
+def test_the_interval_is_wide_if_noise_dominates():
     row = ev.plan(30, 50, 2, epsilon=0.1, spectrum=[10.0, 5.0] + [0.1] * 48).rows[0]
     assert row.zeta > 0.7
     assert 0 < row.interval[0] < row.zeta / 2.9
     assert row.interval[1] <= 1
 
 
-def test_paper_bounds_where_they_apply():
+def test_paper_bounds_if_they_apply():
     spiked = [10.0, 5.0] + [1.0] * 18
     row = ev.plan(100_000, 20, 2, epsilon=1.0, spectrum=spiked).rows[0]
     model = ev.theory.gaussian_model(spiked, 2, n=100_000)
@@ -103,8 +103,8 @@ def test_paper_bounds_where_they_apply():
     assert row.lower_bound == pytest.approx(lower)
     matrices = make_guess(20, 2, spectrum=spiked, spread=float(np.sqrt(20 * 21)))
     model = ev.theory.spiked_model([9.0, 4.0], d=20, sigma=1.0, n=1000)
-    wanted = ev.theory.upper_bound(1000, model, epsilon=1.0, delta=1e-6)
-    assert paper.upper(matrices, 1000, 2, epsilon=1.0, delta=1e-6) == pytest.approx(wanted)
+    expected = ev.theory.upper_bound(1000, model, epsilon=1.0, delta=1e-6)
+    assert paper.upper(matrices, 1000, 2, epsilon=1.0, delta=1e-6) == pytest.approx(expected)
     assert paper.lower(matrices, 1000, 2, epsilon=1.0) is None
 
 
@@ -113,7 +113,7 @@ def test_paper_bounds_where_they_apply():
     [(2, 10), (3, "rows"), (20, "rows"), (1, 22.0)],
     ids=["people", "no gap", "all", "other matrices"],
 )
-def test_paper_bounds_are_none_elsewhere(k, spread):
+def test_paper_bounds_are_none_otherwise(k, spread):
     guess = make_guess(20, k, spectrum=[10.0, 5.0] + [1.0] * 18, spread=spread)
     assert paper.upper(guess, 1000, k, epsilon=1.0, delta=1e-6) is None
     assert paper.lower(guess, 1000, k, epsilon=1.0) is None
@@ -127,8 +127,8 @@ def test_small_spaces(d, k):
 
 
 def test_nearly_all_of_many_columns():
-    """More directions than leading eigenvectors are looked for by iteration."""
-    setting = Setting.of(make_guess(210, 209, spectrum="flat", spread="rows"), 5000, 209)
+    """More components than the iterative solver can compute."""
+    setting = SimulationSetting.of(make_guess(210, 209, spectrum="flat", spread="rows"), 5000, 209)
     assert 0 <= setting.without_privacy() < 0.3
 
 
@@ -138,7 +138,7 @@ def test_few_units_and_many():
     assert many.zeta < 1e-3 < few.zeta <= 1
 
 
-def test_the_table_reads_and_json_holds_all():
+def test_the_table_is_readable_and_json_contains_everything():
     plan = ev.plan(20_000, 20, 2, spectrum="flat")
     text = str(plan)
     assert "2.7:1" in text
@@ -154,7 +154,7 @@ def test_the_same_numbers_give_the_same_plan():
     assert ev.plan(2000, 10, 2, epsilon=1.0) == ev.plan(2000, 10, 2, epsilon=1.0)
 
 
-def test_a_delta_above_one_over_n_is_told():
+def test_a_delta_above_one_over_n_is_reported():
     assert "above 1/n" in str(ev.plan(2000, 5, 1, epsilon=1.0, delta=0.01))
     assert "above 1/n" not in str(ev.plan(2000, 5, 1, epsilon=1.0))
 
@@ -168,10 +168,10 @@ def test_epsilon_in_words_for_any_epsilon():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"n": 0}, "n must be a whole number"),
-        ({"n": 10.5}, "n must be a whole number"),
-        ({"n": None}, "n must be a whole number"),
-        ({"d": 0}, "d must be a whole number"),
+        ({"n": 0}, "n must be an integer"),
+        ({"n": 10.5}, "n must be an integer"),
+        ({"n": None}, "n must be an integer"),
+        ({"d": 0}, "d must be an integer"),
         ({"d": 5000}, "up to 4,000 columns"),
         ({"k": 6}, "from 1 to 5"),
         ({"k": 0.5}, "from 1 to 5"),
@@ -204,7 +204,7 @@ def test_epsilon_in_words_for_any_epsilon():
         ({"spread": float("nan")}, "spread must be"),
     ],
 )
-def test_bad_input_is_refused_with_the_fact(change, says):
+def test_invalid_input_raises(change, says):
     arguments = {"n": 1000, "d": 5, "k": 2, "epsilon": 1.0} | change
     n, d, k = (arguments.pop(name) for name in ("n", "d", "k"))
     with pytest.raises(InvalidInputError, match=says):

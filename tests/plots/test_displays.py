@@ -1,4 +1,4 @@
-"""Pictures by their numbers: what is drawn is what was released."""
+"""Displays draw exactly the values that were released."""
 
 from types import SimpleNamespace
 
@@ -40,7 +40,7 @@ def ax():
 
 
 def with_variances(pca, **changes):
-    """The same model as if it had bought these variances."""
+    """Return the model as if it had bought these variances."""
     bought = {
         "explained": np.array([25.0, 9.0, 1.0]),
         "total": 37.0,
@@ -53,14 +53,18 @@ def with_variances(pca, **changes):
         release_=SimpleNamespace(variances=variances),
         explained_variance_=variances.explained,
         explained_variance_ratio_=variances.ratios,
-        explained_variance_interval=lambda level: _asked(level, [[26.0, 31.0], [7.0, 12.0], [0.0, 3.0]]),
-        cumulative_variance_ratio_interval=lambda level: _asked(level, [[0.6, 0.7], [0.85, 0.97], [0.93, 1.0]]),
+        explained_variance_interval=lambda level: _checked_interval(
+            level, [[26.0, 31.0], [7.0, 12.0], [0.0, 3.0]]
+        ),
+        cumulative_variance_ratio_interval=lambda level: _checked_interval(
+            level, [[0.6, 0.7], [0.85, 0.97], [0.93, 1.0]]
+        ),
         ledger_=pca.ledger_,
         epsilon=pca.epsilon,
     )
 
 
-def _asked(level, ends):
+def _checked_interval(level, ends):
     assert level == 0.95
     return np.array(ends)
 
@@ -91,14 +95,14 @@ def test_scree_intervals_are_those_of_the_model(pca, ax):
     assert np.all(wide > 2 * 1.96 * noise), "the sample adds to the noise"
 
 
-def test_an_interval_may_lie_beside_its_bar(pca, ax):
+def test_an_interval_may_lie_above_its_bar(pca, ax):
     display = ScreeDisplay.from_estimator(with_variances(pca))
-    assert display.low[0] > display.variances[0], "clipping took much of it"
+    assert display.low[0] > display.variances[0], "clipping removed much of the variance"
     display.plot(ax)
     assert intervals_drawn(ax) == [[26.0, 31.0], [7.0, 12.0], [0.0, 3.0]]
 
 
-def test_no_intervals_where_the_model_offers_none(pca, ax):
+def test_no_intervals_if_the_model_provides_none(pca, ax):
     plain = DPPCA(2, algorithm="dp-gauss-1", random_state=0).fit(rows())
     display = ScreeDisplay.from_estimator(plain)
     assert display.intervals is None
@@ -108,10 +112,10 @@ def test_no_intervals_where_the_model_offers_none(pca, ax):
     assert ax.get_ylabel() == "variance"
     old = with_variances(pca)
     old.explained_variance_interval = lambda level: variance_errors(old.release_.variances).interval(level)
-    assert ScreeDisplay.from_estimator(old).intervals is None, "a file of an eigenveil that kept less"
+    assert ScreeDisplay.from_estimator(old).intervals is None, "saved by an older version of eigenveil"
 
 
-def test_scree_without_variances_says_why():
+def test_scree_without_variances_raises_with_the_reason():
     directions_only = DPPCA(2, algorithm="k-dp-ojas", random_state=0).fit(rows())
     with pytest.raises(AttributeError, match="releases directions only"):
         ScreeDisplay.from_estimator(directions_only)
@@ -141,14 +145,14 @@ def test_loadings_are_the_largest_by_size(pca, ax):
     assert "largest 2 of 12" in ax.get_title()
 
 
-def test_negative_loadings_are_told_apart_without_colour(ax):
+def test_negative_loadings_are_distinguishable_without_colour(ax):
     LoadingsDisplay.largest(["a", "b"], np.array([0.5, -0.4]), component=1, top=2).plot(ax)
     positive, negative = ax.patches
     assert not positive.get_hatch()
     assert negative.get_hatch()
 
 
-def test_loadings_take_uncertainty_where_it_is_known(ax):
+def test_loadings_show_noise_if_it_is_known(ax):
     noise = np.array([0.1, 0.2, 0.3])
     display = LoadingsDisplay.largest("abc", np.array([0.1, 0.9, 0.4]), component=1, top=2, noise=noise)
     assert display.noise.tolist() == [0.2, 0.3]
@@ -176,7 +180,7 @@ def histogram(**changes):
     return SimpleNamespace(**{**plain, **changes})
 
 
-def test_score_map_leaves_blank_what_noise_could_have_made(ax):
+def test_score_map_leaves_cells_blank_that_could_be_noise(ax):
     display = ScoreMapDisplay.from_histogram(histogram())
     shown = display.shown()
     assert np.isnan(shown).sum() == np.sum(histogram().counts <= 20)
@@ -230,7 +234,7 @@ def test_biplot_arrows_fill_the_map(pca):
         BiplotDisplay.from_estimator(pca, scores=histogram(), components=(1, 3))
 
 
-def test_convergence_tells_the_rounds(pca, ax):
+def test_convergence_shows_the_rounds(pca, ax):
     rounds = pca.release_.diagnostics["rounds"]
     display = ConvergenceDisplay.from_estimator(pca)
     assert display.noise.tolist() == [one["noise"] for one in rounds]
@@ -241,9 +245,9 @@ def test_convergence_tells_the_rounds(pca, ax):
     assert (radius.get_marker(), radius.get_linestyle()) != (noise.get_marker(), noise.get_linestyle())
 
 
-def test_convergence_without_rounds_says_so():
+def test_convergence_without_rounds_raises():
     pca = DPPCA(2, algorithm="dp-gauss-1", random_state=0).fit(rows())
-    with pytest.raises(InvalidInputError, match="told of no rounds"):
+    with pytest.raises(InvalidInputError, match="reported no rounds"):
         ConvergenceDisplay.from_estimator(pca)
 
 
@@ -256,7 +260,7 @@ def test_ledger_shares_add_up_to_the_budget(pca, ax):
     assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(100.0)
 
 
-def test_ledger_shows_what_is_left_and_what_was_not_gaussian():
+def test_ledger_shows_the_unspent_share_and_noise_that_is_not_gaussian():
     half = Ledger(Budget.from_mu(1.0))
     half.charge_gaussian("count", mu=0.6, sensitivity=1.0, scale=1 / 0.6)
     half.declare("column scales")
@@ -273,7 +277,7 @@ def test_ledger_shows_what_is_left_and_what_was_not_gaussian():
     assert display.of == "the ε set aside"
 
 
-def test_displays_make_axes_of_their_own():
+def test_displays_create_axes_if_none_are_given():
     import matplotlib.pyplot as plt
 
     ax = ScreeDisplay(variances=np.array([2.0, 1.0])).plot()

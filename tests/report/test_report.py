@@ -1,4 +1,4 @@
-"""The report says what was released, warns of what must be known, and asks for nothing from outside."""
+"""The report shows what was released, shows all warnings, and loads nothing from the network."""
 
 import html
 import re
@@ -48,7 +48,7 @@ def read(page):
     return reader
 
 
-def test_it_asks_for_nothing_from_outside(page):
+def test_it_loads_nothing_from_the_network(page):
     reader = read(page)
     for tag, name, value in reader.attributes:
         if name in ("href", "src", "xlink:href", "action", "data"):
@@ -59,7 +59,7 @@ def test_it_asks_for_nothing_from_outside(page):
     assert "default-src 'none'" in page
 
 
-def test_every_picture_has_words_and_ids_are_used_once(page):
+def test_every_figure_has_a_label_and_ids_are_unique(page):
     reader = read(page)
     pictures = [attributes for tag, attributes in reader.tags if tag == "svg"]
     assert len(pictures) >= 5
@@ -80,27 +80,27 @@ def test_it_has_headings_captions_and_a_language(page):
     assert tags.count("th") > 10
 
 
-def test_lines_and_letters_take_the_colour_of_the_page(page):
+def test_lines_and_text_use_the_colour_of_the_page(page):
     assert "#010203" not in page
     assert "currentColor" in page
     assert "prefers-color-scheme: dark" in page
 
 
-def test_the_whole_ledger_is_there(pca, page):
+def test_the_whole_ledger_is_shown(pca, page):
     text = html.unescape(page)
     for entry in pca.ledger_.entries:
         assert entry.what in text
         assert f"μ = {entry.mu:.4g}" in text
 
 
-def test_variances_stand_with_their_intervals_and_what_these_mean(pca, page):
+def test_variances_are_shown_with_intervals_and_their_meaning(pca, page):
     text = html.unescape(page)
     for low, high in pca.explained_variance_interval():
         assert f"{low:.4g} to {high:.4g}" in text
-    assert text.count("Lines hold the population's value 95 times in 100") == 2
+    assert text.count("Lines are 95 % confidence intervals for the population's value") == 2
 
 
-def test_names_angles_means_and_the_number_of_components_are_there(pca, page):
+def test_names_angles_means_and_the_number_of_components_are_shown(pca, page):
     text = html.unescape(page)
     for name, angle in zip(pca.get_feature_names_out(), pca.component_angles(), strict=True):
         assert f'<th scope="row">{name}</th>' in text
@@ -120,7 +120,7 @@ def test_the_command_is_shown_as_text(page):
     assert "eigenveil fit &#39;a &amp; &lt;b&gt;.csv&#39; -k 3" in page
 
 
-def test_names_of_columns_are_text_everywhere():
+def test_column_names_are_escaped_everywhere():
     import pandas as pd
 
     names = ["<script>alert(1)</script>", '"><img src=x>', "a&b", "$x^2$", "e"]
@@ -142,7 +142,7 @@ def test_warnings():
     assert "delta = 0.01 exceeds 1 in about" in text
 
 
-def test_few_units_are_told_where_the_fit_warns():
+def test_few_units_are_reported_if_the_fit_warns():
     import warnings
 
     for n in (200, 500, 900, 3000):
@@ -156,7 +156,7 @@ def test_few_units_are_told_where_the_fit_warns():
         assert any("are few for this epsilon" in message for message in warned) == (n < 900)
 
 
-def test_bad_units_are_told():
+def test_invalid_units_are_reported():
     import warnings
 
     X = rows(5000)
@@ -167,18 +167,18 @@ def test_bad_units_are_told():
     assert re.search(r"by a noisy count, 1[3-7]\d\d units are invalid and 3\d\d\d are valid", render_report(pca))
 
 
-def test_a_sound_private_fit_has_no_warning(page):
+def test_a_private_fit_without_problems_has_no_warning(page):
     assert "Read this first" not in page
     assert "NOT PRIVATE" not in page
     assert "Private: ε = 1, δ = 1e-06, add-remove" in page
 
 
 @pytest.mark.parametrize("name", ["k-dp-ojas", "dp-gauss-1", "k-dp-pca"])
-def test_what_was_not_released_is_said(name):
+def test_values_that_were_not_released_are_named(name):
     pca = DPPCA(2, algorithm=name, random_state=0).fit(rows())
     text = html.unescape(render_report(pca))
     assert ("releases directions only" in text) == (name != "dp-gauss-1")
-    assert "Lines hold" not in text
+    assert "Lines are" not in text
 
 
 def test_one_component(tmp_path):
@@ -195,10 +195,10 @@ def test_a_map_of_scores(pca):
     scores = both.private_scores(rows(), epsilon=0.5, bins=8, ledger=ledger)
     text = html.unescape(render_report(both, scores=scores))
     assert "Private: ε = 2, δ = 1e-06" in text
-    assert f"So far ε = {ledger.epsilon(1e-6):.4g} of it was spent" in text
-    assert "ledger of its own" not in text
+    assert f"So far, ε = {ledger.epsilon(1e-6):.4g} of this budget has been spent" in text
+    assert "separate ledger" not in text
     alone = pca.private_scores(rows(), epsilon=0.5, bins=8)
-    assert "ledger of its own, whose budget is epsilon = 0.5" in html.unescape(render_report(pca, scores=alone))
+    assert "separate ledger, whose budget is epsilon = 0.5" in html.unescape(render_report(pca, scores=alone))
 
 
 def test_a_map_per_group(pca):
@@ -209,7 +209,7 @@ def test_a_map_per_group(pca):
     assert "Map of south" in text
 
 
-def test_reading_of_the_guarantee(pca):
+def test_interpretation_of_the_guarantee(pca):
     reading = read_guarantee(pca.ledger_, 1e-6)
     assert reading.odds == pytest.approx(np.e, rel=1e-6)
     assert reading.chance == pytest.approx(0.7311, abs=1e-4)
@@ -217,15 +217,15 @@ def test_reading_of_the_guarantee(pca):
 
 
 @pytest.mark.filterwarnings("ignore:the eigengap is too small")
-def test_the_guarantee_is_the_budget_where_less_was_spent():
-    """After bottom the release is not charged: what was spent depends on the data's luck, the budget does not."""
+def test_the_guarantee_is_the_budget_even_if_less_was_spent():
+    """If the test returns bottom, the release is not charged: spending depends on chance, the budget does not."""
     pca = DPPCA(1, algorithm="dp-gauss-2", center=False).fit(np.zeros((50, 3)))
     assert pca.ledger_.epsilon(1e-6) < 0.6
     assert read_guarantee(pca.ledger_, 1e-6).epsilon == pytest.approx(1.0)
     text = html.unescape(render_report(pca))
     assert "Private: ε = 1, δ = 1e-06" in text
     assert "private with ε = 1 at" in text
-    assert re.search(r"So far ε = 0\.\d+ of it was spent", text)
+    assert re.search(r"So far, ε = 0\.\d+ of this budget has been spent", text)
 
 
 def test_parameters_changed_since_the_fit_are_not_in_the_report():
@@ -239,8 +239,8 @@ def test_parameters_changed_since_the_fit_are_not_in_the_report():
     assert not any(word in text for word in ("= 55", "= 0.2", "dp-power", "noisy power method", "Read this first"))
 
 
-def test_how_often_odds_go_beyond_is_a_bound_and_a_close_one(pca):
-    """The loss of a Gaussian release is normal with mean mu^2/2 and deviation mu."""
+def test_the_probability_of_larger_odds_is_a_tight_bound(pca):
+    """The loss of a Gaussian release is normal with mean mu^2/2 and standard deviation mu."""
     from scipy.stats import norm
 
     budget = pca.ledger_.budget
@@ -290,8 +290,8 @@ def test_in_a_browser(page, tmp_path, width, dark):
     )
     title = re.search(r"<title>(\d+\|.*?)</title>", answer.stdout).group(1)
     across, ink, letters, paper, pictures = title.split("|")
-    assert int(across) == width, "nothing sticks out sideways"
+    assert int(across) == width, "nothing overflows horizontally"
     assert int(pictures) >= 5
-    assert letters == ink, "letters in pictures have the colour of the page"
+    assert letters == ink, "text in figures has the colour of the page"
     brightness = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in (ink, paper)]
     assert (brightness[0] > brightness[1]) == dark

@@ -30,8 +30,8 @@ def test_batches_and_rounds_of_the_theorem_belong_together():
 
 
 @pytest.mark.parametrize("kappa", [2.0, 20.0, 200.0])
-def test_which_rounds_drop_the_exponential_condition(kappa):
-    """eq:exp-dep, kappa^2 log^2 n / T <= 1/3: the paper's T fails it for large kappa, kappa^2 never."""
+def test_which_rounds_remove_the_exponential_condition(kappa):
+    """eq:exp-dep, kappa^2 log^2 n / T <= 1/3: violated by the paper's T for large kappa, never with kappa^2."""
     n = 10**6
 
     def left(T):
@@ -43,7 +43,7 @@ def test_which_rounds_drop_the_exponential_condition(kappa):
     assert rounds_more(n, 1.0) == rounds_theorem(n)
 
 
-def test_what_is_refused():
+def test_invalid_arguments_raise():
     for rule in (batch_size_root, batch_size_theorem, rounds_theorem):
         for n in (0, -3, 2.5, math.inf):
             with pytest.raises(InvalidInputError, match="n must be"):

@@ -20,7 +20,7 @@ SCHEDULES = [TheoremSchedule(gap=0.5, offset=30.0, alpha=2.0), EXPERIMENT, Harmo
 
 
 @pytest.mark.parametrize("eta", SCHEDULES, ids=lambda eta: type(eta).__name__)
-def test_steps_fall_like_one_over_t(eta):
+def test_steps_decrease_like_one_over_t(eta):
     steps = [eta(t) for t in range(1, 200)]
     assert all(early > late > 0 for early, late in itertools.pairwise(steps))
     assert eta(2 * 10**9) == pytest.approx(eta(10**9) / 2, rel=1e-6)
@@ -30,7 +30,7 @@ def test_steps_fall_like_one_over_t(eta):
 
 
 @pytest.mark.parametrize("eta", SCHEDULES, ids=lambda eta: type(eta).__name__)
-def test_steps_start_at_one_and_schedules_do_not_change(eta):
+def test_steps_start_at_one_and_schedules_are_immutable(eta):
     for t in (0, -1):
         with pytest.raises(InvalidInputError, match="counted from 1"):
             eta(t)
@@ -53,7 +53,7 @@ def test_the_experiments_step_is_the_theorems_with_another_offset():
         assert EXPERIMENT(t) == pytest.approx(same(t))
 
 
-def test_one_schedule_per_direction():
+def test_one_schedule_per_component():
     first, second = experiment_schedules([10.0, 4.0, 1.0], sigma=0.1, n=2000)
     assert first == EXPERIMENT
     assert (second.eigenvalue, second.next_eigenvalue) == (4.0, 1.0)
@@ -73,7 +73,7 @@ def test_the_offset_is_the_larger_of_its_two_parts():
 
 
 def test_the_offset_has_no_units():
-    """Data twice as large, step sizes a quarter, the same offset."""
+    """Doubling the data divides step sizes by four and leaves the offset unchanged."""
     once = theorem_schedule(10**5, lambda_1=2.0, lambda_2=1.0, spread=3.0, variance=5.0)
     twice = theorem_schedule(10**5, lambda_1=8.0, lambda_2=4.0, spread=12.0, variance=80.0)
     assert twice.offset == pytest.approx(once.offset)
@@ -81,7 +81,7 @@ def test_the_offset_has_no_units():
     assert once.alpha == theorem_alpha(10**5) == pytest.approx(math.log(10**5))
 
 
-def test_alpha_stays_where_the_theorem_holds():
+def test_alpha_stays_in_the_range_of_the_theorem():
     assert theorem_alpha(1) > 0.5
     assert theorem_alpha(10**6, c=0.001) > 0.5
     with pytest.raises(InvalidInputError, match="alpha"):
@@ -105,6 +105,6 @@ def test_alpha_stays_where_the_theorem_holds():
         (lambda: theorem_alpha(0), "n must be"),
     ],
 )
-def test_what_is_refused(make, message):
+def test_invalid_arguments_raise(make, message):
     with pytest.raises(InvalidInputError, match=message):
         make()

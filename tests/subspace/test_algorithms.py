@@ -10,7 +10,7 @@ import pytest
 
 import eigenveil as ev
 from eigenveil import DPPCA
-from eigenveil.cli.options import Algorithm as Choice
+from eigenveil.cli.options import AlgorithmName as Choice
 from eigenveil.errors import InvalidInputError
 from eigenveil.report import methods
 from eigenveil.subspace.opening import RunArguments, open_units

@@ -1,4 +1,4 @@
-"""The constants of assumption-1 against simulation and against their definitions."""
+"""The constants of assumption-1 compared with simulation and with their definitions."""
 
 import math
 
@@ -159,6 +159,6 @@ def test_condition_number():
         (lambda: Model(d=5, k=1.5, lambda_1=1.0, kappa=1.0, M=1.0, V=1.0, gamma=1.0), "k must be a whole"),
     ],
 )
-def test_what_is_refused(make, message):
+def test_invalid_arguments_raise(make, message):
     with pytest.raises(InvalidInputError, match=message):
         make()

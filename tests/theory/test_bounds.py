@@ -1,4 +1,4 @@
-"""Upper and lower bounds: printed values, what they grow with, and which lies above which."""
+"""Upper and lower bounds: printed values, monotonicity, and order."""
 
 import dataclasses
 import itertools
@@ -82,13 +82,13 @@ def test_the_corollaries_cover_the_exact_constants(n):
 
 @pytest.mark.parametrize("bound", [upper_bound, upper_bound_more_rounds, upper_bound_k_dp_ojas])
 def test_deflation_gives_each_oracle_its_part(bound):
-    """meta-theorem: zeta of k directions from n samples is that of one from n / k."""
+    """meta-theorem: zeta of k components from n samples is zeta of one component from n / k samples."""
     one = dataclasses.replace(MODEL, k=1)
     assert bound(3 * 10**5, MODEL, **PRIVACY) == pytest.approx(bound(10**5, one, **PRIVACY))
 
 
 @pytest.mark.parametrize("bound", ON_MODELS)
-def test_what_bounds_on_models_grow_with(bound):
+def test_monotonicity_of_bounds_on_models(bound):
     def value(n=10**4, epsilon=0.5, delta=1e-5, **changes):
         return bound(n, dataclasses.replace(MODEL, **changes), epsilon=epsilon, delta=delta)
 
@@ -106,7 +106,7 @@ def test_what_bounds_on_models_grow_with(bound):
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_what_plain_bounds_grow_with(name):
+def test_monotonicity_of_bounds_on_numbers(name):
     bound, setting = PLAIN[name]
     base = bound(10**4, **setting)
     assert bound(10**5, **setting) < base
@@ -124,7 +124,7 @@ def test_what_plain_bounds_grow_with(name):
 
 
 def test_adaptive_noise():
-    """On calm data k-DP-PCA's bound goes to 0, k-DP-Ojas' does not; the k > 1 model goes like sigma^2."""
+    """With gamma, the bound of k-DP-PCA tends to 0, that of k-DP-Ojas does not; the k > 1 model has sigma^2."""
     calm = signed_spike_model(d=50, sigma=1e-6, n=10)
     assert upper_bound(10**5, calm, **PRIVACY) < 1e-5
     floor = 50 * math.log(1e5) / (0.5 * 10**5)
@@ -134,8 +134,8 @@ def test_adaptive_noise():
 
 
 @pytest.mark.parametrize("power", [1.0, 2.0])
-def test_the_price_of_more_rounds_is_that_of_the_proofs_noise(power):
-    """zeta^2 gains the noise's variance over T; kappa^power times the rounds, kappa^power smaller batches."""
+def test_the_cost_of_more_rounds_follows_from_the_noise_in_the_proof(power):
+    """zeta^2 grows by the noise variance over T; kappa^power times the rounds, kappa^power smaller batches."""
     still = dataclasses.replace(MODEL, V=0.0, k=1, a=1e-9)  # no sampling error, and log^a = 1
     n, kappa = 10**6, int(MODEL.kappa)
 
@@ -156,7 +156,7 @@ def test_a_spike_in_other_units_has_the_same_bound():
 
 
 def test_private_terms_against_input_noise():
-    """Linear in d against d^(3/2): at small n, where privacy dominates, the ratio grows like sqrt d."""
+    """Linear in d instead of d^(3/2): at small n, where privacy dominates, the ratio grows like sqrt d."""
 
     def ratio(d):
         setting = {"d": d, "k": 1, "epsilon": 1e-3}
@@ -172,7 +172,7 @@ SPIKED_GRID = list(
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
 def test_upper_above_lower_on_a_grid_spiked(scale):
-    """With all hidden constants 1 and delta <= 1/e: above that sqrt(log(1/delta)) < 1 undercuts lower bounds."""
+    """With hidden constants 1 and delta <= 1/e: above, sqrt(log(1/delta)) < 1 would be below lower bounds."""
     for n, d, k, sigma, epsilon, delta in SPIKED_GRID:
         spikes = scale * np.linspace(1.5, 1.0, k)
         gaps = np.append(-np.diff(spikes), spikes[-1])
@@ -200,8 +200,8 @@ def test_upper_above_lower_on_a_grid_gaussian():
         assert upper_bound(n, model, epsilon=epsilon, delta=delta) >= zeta_range_from_sin(low, spectrum)[0]
 
 
-def test_without_thin_tails_the_guarantee_would_be_false():
-    """thm-lower-bound-k-1-wo-ass-4 lies above k-DP-PCA's bound for V = d, gamma = 1: A.4 is needed."""
+def test_without_light_tails_the_guarantee_would_be_false():
+    """thm-lower-bound-k-1-wo-ass-4 exceeds the bound of k-DP-PCA for V = d, gamma = 1: A.4 is needed."""
     model = Model(d=10, k=1, lambda_1=1.0, kappa=2.0, M=1.0, V=10.0, gamma=1.0)
     setting = {"epsilon": 0.01, "delta": 1e-9}
     for n in (10**8, 10**10):
@@ -228,7 +228,7 @@ def test_printed_lower_bounds():
     assert tails == pytest.approx(2 * math.sqrt(math.log((1 - math.exp(-0.5)) / 1e-5) / (0.5 * n)))
 
 
-def test_lower_bounds_never_pass_their_ceiling():
+def test_lower_bounds_never_exceed_their_maximum():
     setting = {"d": 50, "spikes": [1.0, 1.0], "sigma": 1.0, "epsilon": 1e-6}
     assert lower_bound_spiked(2, **setting) == 1.0
     assert lower_bound_spiked_distance(2, **setting) == math.sqrt(2)
@@ -238,7 +238,7 @@ def test_lower_bounds_never_pass_their_ceiling():
     assert lower_bound_without_tails(2, d=50, kappa=3.0, epsilon=1e-6, delta=0.1) == 0.0
 
 
-def test_what_lower_bounds_grow_with():
+def test_monotonicity_of_lower_bounds():
     def spiked(n=10**6, d=50, k=2, sigma=0.1, epsilon=0.5):
         setting = {"d": d, "spikes": [1.0] * k, "sigma": sigma, "epsilon": epsilon}
         return np.array([f(n, **setting) for f in (lower_bound_spiked, lower_bound_spiked_rederived)])
@@ -254,7 +254,7 @@ def test_what_lower_bounds_grow_with():
 
 
 def test_the_gap_between_upper_and_lower_is_sqrt_k_not_k():
-    """Equal constants, calm data, statistical term: printed k, rederived sqrt(2 k), times kappa."""
+    """Equal constants, small sigma, statistical term: printed k, rederived sqrt(2 k), times kappa."""
     for k in (2, 8, 32):
         setting = {"d": 100, "spikes": [1.0] * k, "sigma": 1e-3, "epsilon": 1e6}
         high = upper_bound_spiked(10**9, d=100, k=k, kappa=1.0, sigma=1e-3, epsilon=1e6, delta=0.3)
@@ -278,6 +278,6 @@ def test_the_gap_between_upper_and_lower_is_sqrt_k_not_k():
         (lambda: lower_bound_without_tails(10, d=1, kappa=1.0, epsilon=1.0, delta=0.1), "at least 2"),
     ],
 )
-def test_what_is_refused(call, message):
+def test_invalid_arguments_raise(call, message):
     with pytest.raises(InvalidInputError, match=message):
         call()

@@ -1,4 +1,4 @@
-"""Oja's theorem against Oja's algorithm, and the noisy updates against draws of them."""
+"""Oja's theorem compared with runs of Oja's algorithm, and noisy updates compared with random draws."""
 
 import math
 
@@ -14,7 +14,7 @@ MODEL = Model(d=30, k=1, lambda_1=2.0, kappa=2.0, M=50.0, V=20.0, gamma=1.2, K=1
 
 
 def bounded_rows(n, rng):
-    """x = signs times sqrt(spectrum): bounded, x x^T has diagonal exactly the spectrum."""
+    """Rows x = signs times sqrt(spectrum): bounded, and the diagonal of x x^T is exactly the spectrum."""
     return rng.choice([-1.0, 1.0], size=(n, 3)) * np.sqrt([1.0, 0.05, 0.02])
 
 
@@ -50,7 +50,7 @@ def test_the_bound_holds_for_ojas_algorithm(removed):
     assert np.mean(np.array(sines) <= bound / 100) < 1 - failure
 
 
-def test_the_bound_falls_and_asks_for_what_it_needs():
+def test_the_bound_decreases_and_checks_its_conditions():
     setting = {"d": 10, "gap": 0.5, "variance": 2.0, "offset": 100.0, "alpha": 3.0, "failure": 0.1}
     late = [n * oja_sin_squared(n, **setting) for n in (10**7, 10**8)]
     assert late[0] == pytest.approx(late[1], rel=1e-3)
@@ -86,7 +86,7 @@ def test_a_sample_with_noise():
 
 
 def test_the_noise_part_of_the_variance_is_that_of_a_gaussian_matrix():
-    """E[G G^T] = d I: the constant C_2 of the paper is 1 for the norm of the mean, which is what is needed."""
+    """E[G G^T] = d I: the paper's constant C_2 is 1 for the norm of the mean, which is the quantity needed."""
     G = np.random.default_rng(0).normal(size=(20_000, 6, 6))
     assert np.linalg.norm(np.einsum("nij,nkj->ik", G, G) / len(G), 2) == pytest.approx(6, rel=0.03)
 

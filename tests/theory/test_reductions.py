@@ -1,4 +1,4 @@
-"""The inequalities between measures of error, on random subspaces; deflation with oracles that err on purpose."""
+"""Inequalities between measures of error, on random subspaces; deflation with deliberately wrong oracles."""
 
 import math
 
@@ -26,7 +26,7 @@ D = 7
 
 
 def random_spectrum(rng):
-    """Steep, flat, with ties or with zeros."""
+    """Spectra: steep, flat, with ties or with zeros."""
     values = np.sort(rng.uniform(0, 1, size=D) ** rng.choice([0.2, 1, 5]))[::-1]
     if rng.random() < 0.3:
         values[rng.integers(1, D) :] = 0
@@ -70,7 +70,7 @@ def test_zeta_and_distance(seed, k, by):
 
 
 def test_the_inequalities_are_tight():
-    """Trading v_k for v_{k+1} meets the lower end, v_1 for v_d the upper one."""
+    """Exchanging v_k for v_{k+1} attains the lower bound; exchanging v_1 for v_d attains the upper bound."""
     values = np.array([5.0, 3.0, 2.0, 1.0, 0.5])
     S, angle, k = np.diag(values), 0.3, 2
     turned = math.cos(angle) * np.eye(5)[1] + math.sin(angle) * np.eye(5)[2]
@@ -86,7 +86,7 @@ def test_the_inequalities_are_tight():
 
 
 def test_a_step_of_the_papers_proof_fails_in_the_plane():
-    """Tr(V V^T (V V^T - U U^T)(S - l_2 I)) = gap sine^2, below the gap sine that the proof has."""
+    """Tr(V V^T (V V^T - U U^T)(S - l_2 I)) = gap sine^2, below the bound gap sine in the proof."""
     angle, S = 0.3, np.diag([3.0, 1.0])
     u, v = np.array([math.cos(angle), math.sin(angle)]), np.array([1.0, 0.0])
     V = np.outer(v, v)
@@ -97,7 +97,7 @@ def test_a_step_of_the_papers_proof_fails_in_the_plane():
 
 @given(st.integers(0, 10**9), st.integers(1, D), st.sampled_from([0.0, 0.1, 1.0]))
 def test_deflation_with_erring_oracles(seed, k, by):
-    """meta-theorem: whatever vectors the oracles return, the whole is as good as their own zetas say."""
+    """meta-theorem: for any vectors of the oracles, the result satisfies the bound from their zetas."""
     rng = np.random.default_rng(seed)
     values, Q = random_spectrum(rng), basis(D, rng)
     S = (Q.T * values) @ Q
@@ -147,8 +147,8 @@ def test_the_lemmas_about_projecting_out_as_printed():
     assert eigenvalue_rise([3.0, 2.0, 0.5], 0.1) == pytest.approx(2.5 * 0.01)
 
 
-def test_the_rise_is_met():
-    """Turning v_1 towards v_d."""
+def test_the_rise_is_attained():
+    """By rotating v_1 towards v_d."""
     u = np.array([math.cos(0.2), 0.0, math.sin(0.2)])
     P = np.eye(3) - np.outer(u, u)
     left = np.linalg.eigvalsh(P @ np.diag([3.0, 2.0, 0.5]) @ P)
@@ -157,7 +157,7 @@ def test_the_rise_is_met():
 
 @given(st.integers(0, 10**9), st.integers(1, D - 1))
 def test_allowed_errors_keep_half_of_every_gap(seed, k):
-    """lemma-upper-bound-xi-i with the sharp allowance: k oracles that err by 2 kappa B each."""
+    """lemma-upper-bound-xi-i with the sharp bound: k oracles with an error of 2 kappa B each."""
     rng = np.random.default_rng(seed)
     values, Q = np.sort(rng.uniform(0, 1, size=D))[::-1], basis(D, rng)
     S, gap = (Q.T * values) @ Q, -np.diff(values[: k + 1]).max()
@@ -199,6 +199,6 @@ def test_union_bound_and_edges():
         (lambda: deflated_gap([2.0, 1.0], 0.1), "at least 3"),
     ],
 )
-def test_what_is_refused(call, message):
+def test_invalid_arguments_raise(call, message):
     with pytest.raises(InvalidInputError, match=message):
         call()

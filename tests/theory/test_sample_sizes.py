@@ -41,18 +41,18 @@ def test_the_printed_values():
         ({"M": 1e9}, 3 * (ONE + 2 * (1e9 - 90))),
     ],
 )
-def test_each_of_the_three_demands_can_decide(changes, expected):
+def test_each_of_the_three_requirements_can_be_largest(changes, expected):
     assert required_samples(dataclasses.replace(MODEL, **changes), **PRIVACY) == pytest.approx(expected)
 
 
-def test_the_second_demand_follows_from_the_lemma():
-    """At n = 16 kappa^4 k^3 V the statistical error of an oracle is what lemma-upper-bound-xi-i allows."""
+def test_the_second_requirement_follows_from_the_lemma():
+    """At n = 16 kappa^4 k^3 V the statistical error of an oracle equals the bound of lemma-upper-bound-xi-i."""
     n = 16 * MODEL.kappa**4 * MODEL.k**3 * MODEL.V
     assert math.sqrt(MODEL.V * MODEL.k / n) == pytest.approx(allowed_oracle_error(MODEL.kappa, MODEL.k))
 
 
 def test_the_sharp_form():
-    """The same with the sharper allowance, and never more than the lemma asks."""
+    """The same with the sharper bound, and never more samples than the lemma requires."""
     k, kappa = MODEL.k, MODEL.kappa
     n = 8 * kappa**3 * k**2 * MODEL.V
     assert math.sqrt(MODEL.V * k / n) == pytest.approx(allowed_oracle_error(kappa, k, sharp=True))
@@ -67,7 +67,7 @@ def test_the_sharp_form():
         required_samples(MODEL, form="best", **PRIVACY)
 
 
-def test_units_do_not_matter_but_in_the_printed_form():
+def test_units_matter_only_in_the_printed_form():
     larger = dataclasses.replace(MODEL, lambda_1=700.0)
     assert required_samples(larger, **PRIVACY) == required_samples(MODEL, **PRIVACY)
     assert required_samples(larger, form="printed", **PRIVACY) == pytest.approx(
@@ -86,7 +86,7 @@ def test_the_exponential_condition():
 
 
 @pytest.mark.parametrize("rule", [required_samples, required_samples_one, required_samples_dp_ojas])
-def test_what_they_grow_with(rule):
+def test_monotonicity(rule):
     base = rule(MODEL, **PRIVACY)
     assert rule(MODEL, epsilon=1.0, delta=1e-5) < base
     assert rule(MODEL, epsilon=0.5, delta=1e-3) < base
@@ -103,7 +103,7 @@ def test_samples_for_zeta_inverts_the_bound(zeta, changes):
     assert upper_bound(n, model, constant=2.0, **PRIVACY) == pytest.approx(zeta, rel=1e-9)
 
 
-def test_what_is_refused():
+def test_invalid_arguments_raise():
     for rule in (required_samples, required_samples_one, required_samples_dp_ojas):
         with pytest.raises(InvalidInputError, match="epsilon"):
             rule(MODEL, epsilon=0.0, delta=1e-5)

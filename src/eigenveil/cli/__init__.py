@@ -1,4 +1,4 @@
-"""The command `eigenveil`: private components from files, without Python. A thin shell over the other rooms."""
+"""Command line `eigenveil`: differentially private PCA of files. A thin layer over the other packages."""
 
 from eigenveil.cli.front import main
 

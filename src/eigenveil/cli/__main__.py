@@ -1,4 +1,4 @@
-"""``python -m eigenveil.cli`` is ``eigenveil``."""
+"""Run the command line with ``python -m eigenveil.cli``; same as ``eigenveil``."""
 
 from eigenveil.cli.front import main
 

@@ -1,4 +1,4 @@
-"""The commands, put together; each is loaded when it is called for."""
+"""Typer application with all commands. A command's module is imported only when the command is called."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from eigenveil.cli.overview import COMMANDS, show_overview
 
 
 class Commands(TyperGroup):
-    """All commands by name, of which one is loaded."""
+    """Command group that imports a command's module on first use."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         not_loaded: dict[str, Any] = dict.fromkeys(COMMANDS)
-        self.commands.update(not_loaded)  # typer lists and suggests names from here
+        self.commands.update(not_loaded)  # typer lists and suggests commands from these names
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of that name; None if there is none."""
+        """Return the command `cmd_name`, or None if it does not exist."""
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        room = import_module(f"eigenveil.cli.{cmd_name}")
-        alone = typer.Typer(add_completion=False)
-        alone.command(name=cmd_name, help=_flowing(room.command.__doc__), epilog=room.EXAMPLES)(room.command)
-        return typer.main.get_command(alone)
+        module = import_module(f"eigenveil.cli.{cmd_name}")
+        single = typer.Typer(add_completion=False)
+        help_text = _unwrap_paragraphs(module.command.__doc__)
+        single.command(name=cmd_name, help=help_text, epilog=module.EXAMPLES)(module.command)
+        return typer.main.get_command(single)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """The overview, for those who come here without passing the front desk."""
+        """Print the overview. Needed for callers that bypass `front.main`."""
         del ctx, formatter
         show_overview()
 
@@ -41,18 +42,18 @@ app = typer.Typer(
     name="eigenveil",
     cls=Commands,
     add_completion=False,
-    pretty_exceptions_enable=False,  # local variables may be values of the data
+    pretty_exceptions_enable=False,  # pretty tracebacks print local variables, which may hold values of the data
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
 @app.callback()
 def _any_command() -> None:
-    """Typer's sign for an app that has commands."""
+    """Tell typer that the application has subcommands."""
 
 
-def _flowing(text: str | None) -> str:
-    """Paragraphs as one line each, for the terminal to break."""
+def _unwrap_paragraphs(text: str | None) -> str:
+    """Join the lines of each paragraph, so that the terminal can wrap them."""
     paragraphs = cleandoc(text or "").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
@@ -62,6 +63,6 @@ def _interrupt(*_: Any) -> None:
 
 
 def run() -> None:
-    """Run the command of this process; a request to end is like Ctrl-C, so that nothing is left half done."""
+    """Run the command given in `sys.argv`. SIGTERM is handled like Ctrl-C, so that cleanup code runs."""
     signal.signal(signal.SIGTERM, _interrupt)
     app(prog_name="eigenveil")

@@ -1,4 +1,4 @@
-"""From words on the command line to files, columns and scales."""
+"""Convert command-line arguments to data sources, columns, scales and bounds."""
 
 from __future__ import annotations
 
@@ -15,56 +15,58 @@ from eigenveil.sources.paths import find
 
 
 def as_data(paths: list[str], *, header: bool | None) -> Any:
-    """One path, glob or folder, or a list of them; CSV files where it is said whether they have a header."""
+    """Return one path, glob or folder, or a list of them; as `CsvFiles` if `header` says whether they have one."""
     data = paths[0] if len(paths) == 1 else paths
     if header is None:
         return data
     if find(data)[0] != "csv":
-        raise InvalidInputError("--header and --no-header are for CSV files; others say what their columns are.")
+        raise InvalidInputError(
+            "--header and --no-header apply to CSV files only; other formats store their column names."
+        )
     return CsvFiles(data, header=header)
 
 
-def as_columns(wanted: list[str] | None, data: Any) -> list[str] | list[int] | None:
-    """Names and globs, or positions for arrays, which have no names.
+def as_columns(texts: list[str] | None, data: Any) -> list[str] | list[int] | None:
+    """Return column names and globs, or positions for arrays, whose columns have no names.
 
     Examples
     --------
     >>> as_columns(None, "rows.parquet") is None
     True
     """
-    if not wanted:
+    if not texts:
         return None
-    wishes = as_names(wanted)
+    names = as_names(texts)
     if has_named_columns(data):
-        return wishes
-    if not all(wish.isdecimal() for wish in wishes):
+        return names
+    if not all(name.isdecimal() for name in names):
         raise InvalidInputError(
             "columns of arrays have no names.",
-            hint="Give positions from 0 on: --columns 0,2 takes the first and third.",
+            hint="Give positions, starting at 0: --columns 0,2 selects the first and third column.",
         )
-    return [int(wish) for wish in wishes]
+    return [int(name) for name in names]
 
 
 def as_engine(name: str, scheduler: str | None) -> Any:
-    """The engine by its name, or a client of the cluster behind a scheduler."""
+    """Return the name of the engine, or a Dask client connected to `scheduler`."""
     if scheduler is None:
         return name
     if name != "dask":
-        raise InvalidInputError("--scheduler is that of a Dask cluster: give --engine dask too.")
+        raise InvalidInputError("--scheduler requires --engine dask.")
     try:
-        from distributed import Client  # noqa: PLC0415  # an extra, and heavy
+        from distributed import Client  # noqa: PLC0415  # optional, and slow to import
     except ImportError as missing:
         raise UnreadableError("Dask is not installed.", hint="pip install 'eigenveil[dask]'") from missing
     try:
         return Client(scheduler, timeout=30)
     except (OSError, ValueError, TimeoutError) as failed:
         raise UnreadableError(
-            f"there is no Dask scheduler at {scheduler!r}.", hint="Start one with: dask scheduler"
+            f"could not connect to a Dask scheduler at {scheduler!r}.", hint="Start one with: dask scheduler"
         ) from failed
 
 
 def as_encode(given: list[str] | None) -> dict[str, list[str] | str] | None:
-    """How columns are encoded, as in ``site=north,south`` and ``visit=days since 2020-01-01``.
+    """Return the encoding of each column, from ``site=north,south`` or ``visit=days since 2020-01-01``.
 
     Examples
     --------
@@ -78,7 +80,7 @@ def as_encode(given: list[str] | None) -> dict[str, list[str] | str] | None:
         column, _, how = (part.strip() for part in text.partition("="))
         if not column or not how or column in found:
             raise InvalidInputError(
-                f"expected a column, once, and its values or an origin, got --encode {text!r}.",
+                f"expected COLUMN=VALUES or COLUMN=ORIGIN, each column once, got --encode {text!r}.",
                 hint="For example --encode site=north,south or --encode 'visit=days since 2020-01-01'.",
             )
         labels = [label.strip() for label in how.split(",") if label.strip()]
@@ -87,7 +89,7 @@ def as_encode(given: list[str] | None) -> dict[str, list[str] | str] | None:
 
 
 def as_fill(given: list[str] | None) -> float | dict[str | int, float] | None:
-    """Numbers for what is missing, for all columns or by column; columns of arrays are numbers.
+    """Return the number that replaces missing values, for all columns or per column (arrays: per position).
 
     Examples
     --------
@@ -103,36 +105,36 @@ def as_fill(given: list[str] | None) -> float | dict[str | int, float] | None:
         found = {}
     if len(found) != len(given) or ("" in found and len(found) > 1):
         raise InvalidInputError(
-            f"expected a number for all columns, or a number by column, got --fill {' --fill '.join(given)}.",
-            hint="For example --fill 0, or --fill bmi=25 --fill 'lab_*=0'. A name goes before a pattern.",
+            f"expected one number for all columns, or a number per column, got --fill {' --fill '.join(given)}.",
+            hint="For example --fill 0, or --fill bmi=25 --fill 'lab_*=0'. A name takes precedence over a glob.",
         )
     return found.get("", found)
 
 
-def as_names(wanted: list[str]) -> list[str]:
-    """Names and globs, with commas between.
+def as_names(texts: list[str]) -> list[str]:
+    """Split comma-separated names and globs.
 
     Examples
     --------
     >>> as_names(["id, age", "x*"])
     ['id', 'age', 'x*']
     """
-    wishes = [wish.strip() for several in wanted for wish in several.split(",") if wish.strip()]
-    if not wishes:
+    names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
+    if not names:
         raise InvalidInputError("expected names of columns, got none.")
-    return wishes
+    return names
 
 
 @dataclass(frozen=True)
 class Groups:
-    """A column of labels, and the public list of all of them."""
+    """A column of labels, and the public list of all labels."""
 
     column: str
     labels: tuple[str, ...]
 
 
 def as_groups(text: str | None) -> Groups | None:
-    """A column and its public labels, as in ``site=north,south``.
+    """Return a column and its public labels, from ``site=north,south``.
 
     Examples
     --------
@@ -146,13 +148,13 @@ def as_groups(text: str | None) -> Groups | None:
     if not column.strip() or not labels or len(set(labels)) != len(labels):
         raise InvalidInputError(
             f"expected a column and all of its groups, each once, as in site=north,south; got {text!r}.",
-            hint="The list must be public: one made from the data would tell that somebody is in a group.",
+            hint="The list must be public: a list taken from the data would reveal that someone is in a group.",
         )
     return Groups(column.strip(), labels)
 
 
 def as_scale(texts: list[str], data: Any) -> Any:
-    """None, "private", an array of public scales, or a mapping of columns to either.
+    """Return None, "private", an array of public scales, or a mapping of columns to "private" or a public scale.
 
     Examples
     --------
@@ -166,14 +168,14 @@ def as_scale(texts: list[str], data: Any) -> Any:
         pairs = _by_column(texts, data, what="--scale", hint=hint)
         return {key: text if text == "private" else _numbers(text, 1, "--scale", hint)[0] for key, text in pairs}
     if len(texts) != 1:
-        raise InvalidInputError("--scale was given more than once, without names of columns.", hint=hint)
+        raise InvalidInputError("--scale was given more than once, without column names.", hint=hint)
     if texts[0] in ("none", "private"):
         return None if texts[0] == "none" else texts[0]
     return np.array(_numbers(texts[0], None, "--scale", hint))
 
 
 def as_bounds(texts: list[str] | None, data: Any) -> Any:
-    """None, a pair for all columns, or a mapping of columns to pairs.
+    """Return None, a (low, high) pair for all columns, or a mapping of columns to pairs.
 
     Examples
     --------
@@ -187,19 +189,19 @@ def as_bounds(texts: list[str] | None, data: Any) -> Any:
         pairs = _by_column(texts, data, what="--bounds", hint=hint)
         return {key: tuple(_numbers(text, 2, "--bounds", hint)) for key, text in pairs}
     if len(texts) != 1:
-        raise InvalidInputError("--bounds was given more than once, without names of columns.", hint=hint)
+        raise InvalidInputError("--bounds was given more than once, without column names.", hint=hint)
     return tuple(_numbers(texts[0], 2, "--bounds", hint))
 
 
 def _by_column(texts: list[str], data: Any, *, what: str, hint: str) -> list[tuple[Any, str]]:
-    """Pairs of a column, by name or position, and what is said of it."""
-    named = not str(data).endswith((".npy", ".npz"))  # what is not there is found out when data are opened
+    """Split each text at its last "=" into a column (a name, or a position for arrays) and a value."""
+    named = not str(data).endswith((".npy", ".npz"))  # whether the columns exist is checked when data are opened
     pairs: list[tuple[Any, str]] = []
     for text in texts:
         key, equals, value = (part.strip() for part in text.rpartition("="))
         if not (key and equals and (named or key.isdecimal())):
-            wanted = "a column and a value, as in age=10" if named else "a column's number and a value, as in 0=10"
-            raise InvalidInputError(f"{what}: expected {wanted}; got {text!r}.", hint=hint)
+            expected = "a column and a value, as in age=10" if named else "a position and a value, as in 0=10"
+            raise InvalidInputError(f"{what}: expected {expected}; got {text!r}.", hint=hint)
         pairs.append((key if named else int(key), value))
     if len({key for key, _ in pairs}) != len(pairs):
         raise InvalidInputError(f"{what} names a column twice.", hint=hint)
@@ -207,13 +209,14 @@ def _by_column(texts: list[str], data: Any, *, what: str, hint: str) -> list[tup
 
 
 def _numbers(text: str, how_many: int | None, what: str, hint: str) -> list[float]:
+    """Parse comma-separated numbers; `how_many` of them unless None."""
     try:
         found = [float(number) for number in text.split(",")]
     except ValueError:
         found = []
     if not found or how_many not in (None, len(found)):
-        wanted = {None: "'none', 'private', or one public number per column", 1: "'private' or a public number"}
-        expected = wanted.get(how_many, "two numbers, low and high")
+        forms = {None: "'none', 'private', or one public number per column", 1: "'private' or a public number"}
+        expected = forms.get(how_many, "two numbers, low and high")
         raise InvalidInputError(f"{what}: expected {expected}, got {text!r}.", hint=hint)
     return found
 
@@ -221,8 +224,8 @@ def _numbers(text: str, how_many: int | None, what: str, hint: str) -> list[floa
 _KIND = {True: "folder", False: "file"}
 
 
-def check_target(path: Path, *, force: bool, folder: bool) -> None:
-    """Find out before anything is spent whether a result can be written there."""
+def check_output_path(path: Path, *, force: bool, folder: bool) -> None:
+    """Check that a result can be written to `path`. Called before any budget is spent."""
     if path.exists() and path.is_dir() != folder:
         raise InvalidInputError(
             f"expected the name of a {_KIND[folder]}, but {str(path)!r} is a {_KIND[not folder]}.",
@@ -230,17 +233,17 @@ def check_target(path: Path, *, force: bool, folder: bool) -> None:
         )
     if folder and path.exists() and any(path.iterdir()) and not (path / "model.json").exists():
         raise InvalidInputError(
-            f"{str(path)!r} is a folder with other things in it, which are never replaced.",
+            f"{str(path)!r} is a folder that contains other files, which are never replaced.",
             hint="Choose another name, or an empty folder.",
         )
     if path.exists() and not force:
         raise InvalidInputError(
-            f"{str(path)!r} is already there.", hint="Choose another name, or replace it with --force."
+            f"{str(path)!r} already exists.", hint="Choose another name, or replace it with --force."
         )
     if not folder and not path.parent.is_dir():
         raise InvalidInputError(
             f"there is no folder {str(path.parent)!r} to write {path.name!r} to.",
-            hint="Make it first, or choose another.",
+            hint="Create it first, or choose another folder.",
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     trial = path.parent / f".{path.name}.trial"

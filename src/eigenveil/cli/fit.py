@@ -1,11 +1,11 @@
-"""``eigenveil fit``: private components of the rows, or people, in files."""
+"""Options of ``eigenveil fit``: private principal components of the rows, or people, in files."""
 
 from __future__ import annotations
 
 from eigenveil.cli import options as o
-from eigenveil.cli.speaking import at_work
+from eigenveil.cli.speaking import runs_work_module
 
-EXAMPLES = "\n\n".join(  # noqa: FLY002  # one line each
+EXAMPLES = "\n\n".join(  # noqa: FLY002  # one example per line
     [
         "Examples:",
         "eigenveil fit people.parquet -k 5 --epsilon 1 --out model/ --report report.html",
@@ -18,7 +18,7 @@ EXAMPLES = "\n\n".join(  # noqa: FLY002  # one line each
 )
 
 
-@at_work
+@runs_work_module
 def command(
     data: o.Data,
     *,
@@ -35,7 +35,7 @@ def command(
     seed: o.Seed = None,
     score_map: o.ScoreMap = None,
     components: o.Components = 2,
-    algorithm: o.AlgorithmOption = o.Algorithm.TRACKED,
+    algorithm: o.AlgorithmOption = o.AlgorithmName.TRACKED,
     center: o.Center = True,
     scale: o.Scale = ["none"],  # noqa: B006
     bounds: o.Bounds = None,
@@ -49,10 +49,10 @@ def command(
     plan_only: o.PlanOnly = False,
     force: o.Force = False,
 ) -> None:
-    """Find private principal components of the rows, or people, in files.
+    """Compute differentially private principal components of the rows, or people, in files.
 
     One unit is a row, or a person with all their rows (--units). The fit is (epsilon, delta)-differentially
-    private for every unit. A second fit on the same people is a new cost; --ledger adds costs up, and refuses what
-    is too much before anything is drawn. --score-map buys, on top, a noisy picture of where units lie, for the
-    report.
+    private with respect to every unit. Each further fit on the same people spends more budget. --ledger adds up
+    the spending of several fits, and refuses a fit that exceeds the budget before any noise is drawn. --score-map
+    buys, in addition, a noisy two-dimensional histogram of the scores for the report.
     """

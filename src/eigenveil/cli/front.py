@@ -1,11 +1,11 @@
-"""The front desk: what can be answered at once is, before anything that takes its time to import."""
+"""Entry point. Answers ``--version`` and ``--help`` before importing anything slow."""
 
 from __future__ import annotations
 
 import sys
 
 NO_COMMAND = 2
-"""Exit code, as for other mistakes in usage."""
+"""Exit code if no command is given; the same as for other usage errors."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""``eigenveil inspect``: what is in a saved model."""
+"""Options of ``eigenveil inspect``: show a saved model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from eigenveil.cli.speaking import at_work
+from eigenveil.cli.speaking import runs_work_module
 
 EXAMPLES = "\n\n".join(  # noqa: FLY002
     [
@@ -19,11 +19,11 @@ EXAMPLES = "\n\n".join(  # noqa: FLY002
 )
 
 
-@at_work
+@runs_work_module
 def command(
-    model: Annotated[Path, typer.Argument(help="Folder of a model.")],
+    model: Annotated[Path, typer.Argument(help="Folder of a saved model.")],
     *,
     ledger: Annotated[bool, typer.Option("--ledger", help="Also print every entry of the ledger.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Show a saved model: components, variances, what it cost and whether it is private."""
+    """Show a saved model: components, variances, privacy budget spent, and whether it is private."""

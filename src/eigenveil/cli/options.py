@@ -1,4 +1,4 @@
-"""The options of ``eigenveil fit``, by the names that the parameters of `DPPCA` have."""
+"""Options of ``eigenveil fit``, named like the parameters of `DPPCA`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import Annotated
 import typer
 
 _DATA, _PRIVACY, _METHOD, _RESULTS = (
-    {"rich_help_panel": panel}
-    for panel in ("Which data", "What it may cost", "How it is done", "Where results go")
+    {"rich_help_panel": panel} for panel in ("Data", "Privacy", "Method", "Output")
 )
 
 
-class Algorithm(StrEnum):
-    """How directions are found: all that `subspace.registry` lists, which takes its time to import."""
+class AlgorithmName(StrEnum):
+    """Names of all algorithms in `subspace.registry`, repeated here because that module is slow to import."""
 
     TRACKED = "tracked"
     K_DP_PCA = "k-dp-pca"
@@ -26,36 +25,37 @@ class Algorithm(StrEnum):
 
 
 class Neighbours(StrEnum):
-    """What may differ between two data sets that must look alike."""
+    """Neighbouring relation: how two neighbouring datasets differ."""
 
     ADD_REMOVE = "add-remove"
     REPLACE = "replace"
 
 
 class EngineName(StrEnum):
-    """Who does the sums."""
+    """Engine that reads the data and computes the sums."""
 
     AUTO = "auto"
     DASK = "dask"
 
 
 Data = Annotated[list[str], typer.Argument(help="Parquet, Feather, CSV, .npy or .npz: files, globs or folders.")]
+
 Units = Annotated[
     str | None,
-    typer.Option(help="Column that says whose row it is; all rows of a person are then one unit.", **_DATA),
+    typer.Option(help="Column of person ids. All rows of a person are then one unit.", **_DATA),
 ]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
-        help="Names, or globs such as 'x*', with commas between (for arrays: numbers). All by default.", **_DATA
+        help="Comma-separated names or globs such as 'x*' (for arrays: positions). Default: all columns.", **_DATA
     ),
 ]
 Encode = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN=...",
-        help="How to read a column that holds no numbers: by a public list of values, as site=north,south, or for "
-        "dates by a public origin, as 'visit=days since 2020-01-01'. May be given for several.",
+        help="Encoding of a column that is not numeric: a public list of values, as in site=north,south, or for "
+        "dates a public origin, as in 'visit=days since 2020-01-01'. May be repeated.",
         **_DATA,
     ),
 ]
@@ -63,8 +63,8 @@ Fill = Annotated[
     list[str] | None,
     typer.Option(
         metavar="[COLUMN=]NUMBER",
-        help="A public number for missing values: 0 for all columns, or bmi=25 (globs too) for some. By default a "
-        "row with a missing value is left out.",
+        help="Public number that replaces missing values: 0 for all columns, or bmi=25 for some (globs allowed). "
+        "By default, rows with a missing value are excluded.",
         **_DATA,
     ),
 ]
@@ -72,32 +72,37 @@ Header = Annotated[
     bool | None,
     typer.Option(
         "--header/--no-header",
-        help="CSV files: whether the first line holds names. By default it must, and must not look like data.",
+        help="CSV files: whether the first line contains column names. By default it must, and lines that look "
+        "like data are rejected.",
         show_default=False,
         **_DATA,
     ),
 ]
 
-Epsilon = Annotated[float, typer.Option(help="What the fit may cost every unit.", **_PRIVACY)]
-Delta = Annotated[float, typer.Option(help="Well below 1 over the number of units.", **_PRIVACY)]
+Epsilon = Annotated[float, typer.Option(help="Privacy budget of the fit.", **_PRIVACY)]
+Delta = Annotated[float, typer.Option(help="Privacy parameter, well below 1 / (number of units).", **_PRIVACY)]
 RelationOption = Annotated[
     Neighbours,
-    typer.Option(help="'replace' takes the number of rows as public, and costs more noise.", **_PRIVACY),
+    typer.Option(
+        help="Neighbouring relation. 'replace' treats the number of rows as public, and adds more noise.",
+        **_PRIVACY,
+    ),
 ]
 LedgerFile = Annotated[
-    Path | None, typer.Option(help="JSON file that adds up what several fits cost; made if missing.", **_PRIVACY)
+    Path | None,
+    typer.Option(help="JSON file that adds up the spending of several fits. Created if missing.", **_PRIVACY),
 ]
 CapEpsilon = Annotated[
     float | None,
     typer.Option(
-        help="What all fits on a new ledger file may cost together. By default what this one costs.", **_PRIVACY
+        help="Privacy budget of all fits on a new ledger file together. Default: the cost of this run.", **_PRIVACY
     ),
 ]
 Seed = Annotated[
     int | None,
     typer.Option(
-        help="Noise that can be repeated, for tests and teaching: NOT PRIVATE. With --ledger: new files only, or "
-        "those begun with a seed.",
+        help="Seed for reproducible noise, for tests and teaching: NOT PRIVATE. With --ledger, only for new files "
+        "or files started with a seed.",
         **_PRIVACY,
     ),
 ]
@@ -105,65 +110,68 @@ ScoreMap = Annotated[
     float | None,
     typer.Option(
         metavar="EPSILON",
-        help="Buy a noisy map of where units lie along components 1 and 2, at this epsilon on top of the fit.",
+        help="Buy a noisy histogram of the scores on components 1 and 2, at this epsilon in addition to the fit.",
         **_PRIVACY,
     ),
 ]
 
-Components = Annotated[int, typer.Option("-k", "--components", min=1, help="How many directions.", **_METHOD)]
-AlgorithmOption = Annotated[Algorithm, typer.Option(help="How directions are found.", **_METHOD)]
+Components = Annotated[int, typer.Option("-k", "--components", min=1, help="Number of components.", **_METHOD)]
+AlgorithmOption = Annotated[AlgorithmName, typer.Option(help="Algorithm that computes components.", **_METHOD)]
 EngineOption = Annotated[
     EngineName,
     typer.Option(
-        help="Who does the sums: the threads of this machine, or the workers of a Dask cluster.", **_METHOD
+        help="Where to compute: threads of this machine (auto), or workers of a Dask cluster (dask).", **_METHOD
     ),
 ]
 Scheduler = Annotated[
     str | None,
     typer.Option(
-        help="Address of the cluster's scheduler, such as tcp://scheduler:8786; the workers read the files.",
+        help="Address of the Dask scheduler, such as tcp://scheduler:8786. The workers read the files.",
         **_METHOD,
     ),
 ]
-Center = Annotated[bool, typer.Option(help="Buy a private mean and take it off.", **_METHOD)]
+Center = Annotated[bool, typer.Option(help="Buy a private mean and subtract it from the rows.", **_METHOD)]
 Scale = Annotated[
     list[str],
     typer.Option(
-        help="What columns are divided by: none, private (bought), or public numbers: 1,2.5,...; or for some "
-        "columns by name: 'lab_*=private', age=10 (once for each).",
+        help="Scale to divide columns by: none, private (bought), or one public number per column: 1,2.5,... For "
+        "some columns only: 'lab_*=private' or age=10 (repeat the option).",
         **_METHOD,
     ),
 ]
 Bounds = Annotated[
     list[str] | None,
     typer.Option(
-        help="Public bounds: 0,255 for all columns, or age=0,110 for some (once for each). A mean and private "
-        "scales then cost less noise.",
+        help="Public bounds: 0,255 for all columns, or age=0,110 for some (repeat the option). They reduce the "
+        "noise of the mean and of private scales.",
         **_METHOD,
     ),
 ]
 
-Out = Annotated[Path | None, typer.Option(help="Folder for the model.", **_RESULTS)]
-ReportFile = Annotated[Path | None, typer.Option(help="HTML file that shows it.", **_RESULTS)]
+Out = Annotated[Path | None, typer.Option(help="Folder to save the model to.", **_RESULTS)]
+ReportFile = Annotated[Path | None, typer.Option(help="HTML report to write.", **_RESULTS)]
 ScoreGroups = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN=A,B,...",
-        help="A map for each of these groups, for the same price. Their list must be public; other rows are left "
-        "out.",
+        help="One score map per group, for the same budget. The list of groups must be public; rows of other "
+        "groups are excluded.",
         **_RESULTS,
     ),
 ]
 ScoreBins = Annotated[
-    int, typer.Option(min=1, max=256, help="Cells of the map along each axis; fewer show more.", **_RESULTS)
+    int,
+    typer.Option(
+        min=1, max=256, help="Bins of the score map along each axis. Fewer bins mean less noise.", **_RESULTS
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print everything released as JSON.", **_RESULTS)]
 PlanOnly = Annotated[
     bool,
     typer.Option(
         "--plan-only",
-        help="Only say what would be done. Reads names and types of columns, no values (of CSV files the head).",
+        help="Only show what would be done. Reads column names and types, and no values (for CSV: only the head).",
         **_RESULTS,
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace a model or report that is there.", **_RESULTS)]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing model or report.", **_RESULTS)]

@@ -1,4 +1,4 @@
-"""``eigenveil --help``, drawn as typer draws help, but without typer: its own drawing takes twice as long."""
+"""Overview printed by ``eigenveil --help``, in typer's style but without importing typer, which takes longer."""
 
 from __future__ import annotations
 
@@ -9,27 +9,25 @@ from rich.table import Table
 from rich.text import Text
 
 USAGE = "eigenveil [OPTIONS] COMMAND [ARGS]..."
-ABOUT = "Private principal components from files: useful directions, with a guarantee for everyone in the data."
+ABOUT = "Differentially private PCA of files: principal components with a guarantee for everyone in the data."
 STREAMS = "Data and --json go to stdout, progress and messages to stderr."
-EXIT_CODES = "Exit codes: 0 done, 1 failed, 2 usage, 3 the budget refused."
-OPTIONS = {"--version": "Show it.", "--help, -h": "Show this message and exit."}
+EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 usage error, 3 privacy budget exceeded."
+OPTIONS = {"--version": "Show the version and exit.", "--help, -h": "Show this message and exit."}
 COMMANDS = {
-    "plan": "What energy to expect at each epsilon, or which epsilon or how many people reach a target.",
-    "fit": "Find private principal components of the rows, or people, in files.",
-    "transform": "Scores of rows: their coordinates along the components, one line per row.",
-    "inspect": "Show a saved model: components, variances, what it cost and whether it is private.",
-    "report": (
-        "Write one HTML file on a saved model: pictures, ledger, what the guarantee means; it opens offline."
-    ),
-    "demo": "Plan, fit 1797 handwritten digits (8 x 8 pixels, no download) and write a report; then compare.",
-    "reproduce": "Make the paper's figures again: tables as CSV, pictures as SVG and PNG.",
+    "plan": "Show the expected energy for each epsilon, or the epsilon or number of people that reach a target.",
+    "fit": "Compute differentially private principal components of the rows, or people, in files.",
+    "transform": "Compute scores: the coordinates of each row along the components, one output line per row.",
+    "inspect": "Show a saved model: components, variances, privacy budget spent, and whether it is private.",
+    "report": "Write a saved model as one HTML file with figures, ledger and guarantee. It opens offline.",
+    "demo": "Fit 1797 handwritten digits (8 x 8 pixels, no download), write a report, compare with other methods.",
+    "reproduce": "Reproduce the paper's figures: tables as CSV, figures as SVG and PNG.",
 }
-"""Every command, and the first paragraph of its own help."""
+"""All commands, with the first paragraph of their help."""
 FIRST_STEP = "Start with: eigenveil demo"
 
 
 def show_overview() -> None:
-    """Print it to stdout."""
+    """Print the overview to stdout."""
     console = Console(highlight=False)
     usage = Text.assemble(("Usage: ", "yellow"), (USAGE, "bold"))
     for paragraph in (usage, Text(ABOUT), Text(f"{STREAMS} {EXIT_CODES}", "dim")):

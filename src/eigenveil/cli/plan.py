@@ -1,4 +1,4 @@
-"""``eigenveil plan``: what to expect, before any data are touched."""
+"""Options of ``eigenveil plan``: the expected accuracy, without reading data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from eigenveil.cli.speaking import at_work
+from eigenveil.cli.speaking import runs_work_module
 
 EXAMPLES = "\n\n".join(  # noqa: FLY002
     [
@@ -19,30 +19,40 @@ EXAMPLES = "\n\n".join(  # noqa: FLY002
 )
 
 
-@at_work
+@runs_work_module
 def command(
     *,
-    d: Annotated[int, typer.Option("-d", help="Columns.")],
-    k: Annotated[int, typer.Option("-k", help="Components wanted.")],
+    d: Annotated[int, typer.Option("-d", help="Number of columns.")],
+    k: Annotated[int, typer.Option("-k", help="Number of components.")],
     n: Annotated[
-        int | None, typer.Option("-n", help="About how many units; left out: how many a target needs.")
+        int | None, typer.Option("-n", help="Approximate number of units. Omit it to find n for a --target.")
     ] = None,
     epsilon: Annotated[
-        list[float] | None, typer.Option(help="May be given several times; by default .1 to 10.")
+        list[float] | None, typer.Option(help="Privacy budget. May be repeated; by default .1 to 10.")
     ] = None,
-    delta: Annotated[float, typer.Option(help="Well below 1 over the number of units.")] = 1e-6,
+    delta: Annotated[float, typer.Option(help="Privacy parameter, well below 1 / (number of units).")] = 1e-6,
     target: Annotated[
-        float | None, typer.Option(help="Share of plain PCA's energy to keep; finds what it takes.")
+        float | None,
+        typer.Option(
+            help="Fraction of plain PCA's energy to reach; finds the epsilon, or the number of units, it needs."
+        ),
     ] = None,
     spectrum: Annotated[
-        str, typer.Option(help="'fast decay', 'slow decay', 'flat', or shares of variance with commas between.")
+        str,
+        typer.Option(
+            help="Guessed spectrum: 'fast decay', 'slow decay', 'flat', or comma-separated shares of variance."
+        ),
     ] = "slow decay",
     spread: Annotated[
-        str, typer.Option(help="'rows', a whole number of rows per person, or a distance with a decimal point.")
+        str,
+        typer.Option(
+            help="How much units differ: 'rows' (one row per unit), a whole number of rows per person, or a "
+            "distance with a decimal point."
+        ),
     ] = "rows",
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """What energy to expect at each epsilon, or which epsilon or how many people reach a target.
+    """Show the expected energy for each epsilon, or the epsilon or number of people that reach a target.
 
-    Reads no data and spends nothing: the method's own code runs on imagined units with the spectrum you guess.
+    Reads no data and spends no budget. The method runs on simulated units with the spectrum you guess.
     """

@@ -1,4 +1,4 @@
-"""What ``fit --plan-only`` says: from options and schema, before any value is read."""
+"""Output of ``fit --plan-only``. Computed from options and schema alone; no value is read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from eigenveil.cli.ledger_file import Asked, refuse_overspending
-from eigenveil.cli.score_map import WantedMap
-from eigenveil.cli.speaking import put_json
+from eigenveil.cli.ledger_file import RequestedBudget, refuse_overspending
+from eigenveil.cli.score_map import ScoreMapRequest
+from eigenveil.cli.speaking import print_json
 from eigenveil.estimators.request import FitRequest
 from eigenveil.privacy import Ledger
 from eigenveil.sources import Layout
@@ -20,36 +20,36 @@ _SHOWN = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Planned:
-    """What is to be done, before any value is read."""
+class PlannedFit:
+    """A fit that has been checked but not run."""
 
     request: FitRequest
-    asked: Asked
-    wanted: WantedMap | None
+    requested: RequestedBudget
+    map_request: ScoreMapRequest | None
     units: str | None
 
 
-def show_plan(plan: Planned, ledger: Ledger | None, *, as_json: bool) -> None:
-    """Print the plan to stdout; refuse what the ledger would refuse."""
-    plain = as_plain_plan(plan, ledger)
+def show_plan(plan: PlannedFit, ledger: Ledger | None, *, as_json: bool) -> None:
+    """Print the plan to stdout. Raise if the ledger would refuse the fit."""
+    plain = plan_as_dict(plan, ledger)
     if as_json:
-        put_json(plain)
+        print_json(plain)
     else:
         Console(highlight=False).print(_as_table(plain))
     if ledger is not None:
-        refuse_overspending(plan.asked, ledger)
+        refuse_overspending(plan.requested, ledger)
 
 
-def as_plain_plan(plan: Planned, ledger: Ledger | None) -> dict[str, Any]:
-    """The plan as plain values."""
-    settings, units, wanted, fit = plan.request.settings, plan.units, plan.wanted, plan.request.plan()
-    groups = None if wanted is None or wanted.groups is None else list(wanted.groups.labels)
+def plan_as_dict(plan: PlannedFit, ledger: Ledger | None) -> dict[str, Any]:
+    """Return the plan as values for JSON."""
+    settings, units, map_request, fit = plan.request.settings, plan.units, plan.map_request, plan.request.plan()
+    groups = None if map_request is None or map_request.groups is None else list(map_request.groups.labels)
     account = None
     if ledger is not None:
         account = {
             "cap_epsilon": _finite(ledger.budget.epsilon(settings.delta)),
             "spent_epsilon": _finite(ledger.epsilon(settings.delta)),
-            "fits": plan.asked.fits(ledger),
+            "fits": plan.requested.fits(ledger),
         }
     return {
         "columns": None if fit.columns is None else list(fit.columns),
@@ -61,7 +61,7 @@ def as_plain_plan(plan: Planned, ledger: Ledger | None) -> dict[str, Any]:
         "epsilon": settings.epsilon,
         "delta": settings.delta,
         "mu": fit.budget.mu,
-        "score_map_epsilon": None if wanted is None else wanted.epsilon,
+        "score_map_epsilon": None if map_request is None else map_request.epsilon,
         "score_groups": groups,
         "relation": settings.relation.value,
         "algorithm": settings.algorithm.name,
@@ -77,19 +77,19 @@ def _as_table(plan: dict[str, Any]) -> Table:
     names = plan["columns"]
     shown = {
         "components": f"{plan['n_components']} of {plan['n_columns']} columns",
-        "columns": "without names" if names is None else _some(names),
+        "columns": "without names" if names is None else _shortened(names),
         **dict(Layout.of(encode=plan["encode"], fill=plan["fill"]).declared()),
         "one unit": plan["unit"],
         "cost": f"epsilon = {plan['epsilon']:g}, delta = {plan['delta']:g} (mu = {plan['mu']:.4g})",
         "relation": plan["relation"],
         "algorithm": plan["algorithm"],
-        "mean": "bought" if plan["center"] else "not taken off",
+        "mean": "bought" if plan["center"] else "not subtracted",
         "scales": {None: "none", "private": "bought"}.get(plan["scale"], plan["scale"]),
         "private": "yes" if plan["private"] else "NO: seeded",
     }
     if plan["score_map_epsilon"] is not None:
-        each = "" if plan["score_groups"] is None else f", for each of {_some(plan['score_groups'])}"
-        shown["map of scores"] = f"bought on top, epsilon = {plan['score_map_epsilon']:g}{each}"
+        each = "" if plan["score_groups"] is None else f", for each of {_shortened(plan['score_groups'])}"
+        shown["map of scores"] = f"bought in addition, epsilon = {plan['score_map_epsilon']:g}{each}"
     if plan["ledger"] is not None:
         account = plan["ledger"]
         fits = "fits" if account["fits"] else "does NOT fit"
@@ -101,11 +101,11 @@ def _as_table(plan: dict[str, Any]) -> Table:
 
 
 def _scales(request: FitRequest) -> str | None:
-    """What columns are divided by, in words."""
+    """Return a description of what columns are divided by, or None."""
     standard = request.standard
     bought = "private" if standard.private.size in (0, request.operator.d) else "private for some columns"
-    told = [bought] if standard.buy_scale else []
-    return ", ".join([*told, *(["declared public"] if standard.scale is not None else [])]) or None
+    kinds = [bought] if standard.buy_scale else []
+    return ", ".join([*kinds, *(["declared public"] if standard.scale is not None else [])]) or None
 
 
 def _finite(epsilon: float) -> float | None:
@@ -116,6 +116,6 @@ def _number(epsilon: float | None) -> str:
     return "not finite at this delta" if epsilon is None else f"{epsilon:.4g}"
 
 
-def _some(names: list[str]) -> str:
+def _shortened(names: list[str]) -> str:
     more = f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

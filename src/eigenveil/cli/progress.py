@@ -1,11 +1,11 @@
-"""Progress on stderr: what is being released, the share of the budget spent, passes made, rows per second.
+"""Progress on stderr: the current release, the share of the budget spent, passes over the data, rows per second.
 
-How many passes there are at most, and so the time left, are shown where the algorithm states it.
+The maximal number of passes, and thus the time left, is shown if the algorithm states it.
 
-What is shown are words and shares of the ledger, which are public, and the clock. How long a run takes is not
-protected (docs/privacy.md), and rows per second, beside the time that has passed, tell how many rows were read;
-the time left follows from the same two and from public numbers, so it tells nothing more. How many rows there are
-is counted, and used for that time only. All of it goes to the terminal of whoever holds the files; none to a file.
+Labels and shares of the ledger are public. Times are not: the running time is not protected (docs/privacy.md), and
+rows per second together with the elapsed time reveal how many rows were read. The time left is computed from these
+two and from public numbers, so it reveals nothing more. The number of rows is counted, and used for the rate and
+the time left only. All of this goes to the terminal of the data holder, and nothing to a file.
 """
 
 from __future__ import annotations
@@ -20,121 +20,121 @@ from typing import Any
 from rich.progress import BarColumn, ProgressColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 
-from eigenveil.cli.speaking import say, words
+from eigenveil.cli.speaking import say, stderr_console
 from eigenveil.estimators import Progress
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.sources import Block, Partition
 from eigenveil.sources.wrapped import SameRows
 
 _QUIET = 2.0
-"""Seconds between lines where there is no terminal to draw on."""
+"""Seconds between progress lines if stderr is not a terminal."""
 _WIDE = 115
-"""Columns of a terminal that hold a bar beside all the words."""
+"""Smallest terminal width, in characters, at which the bar is shown next to the text."""
 
 
 class Watch:
-    """What a fit has told so far, how far it has come, and the bar that shows it.
+    """Progress of a fit: its last charge, the passes and rows read so far, and the bar that shows them.
 
     Parameters
     ----------
     clock : callable
-        Seconds since some moment.
+        Returns the time in seconds, from an arbitrary origin.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.last: Progress | None = None
         self.most_passes: int | None = None
-        self.rows = self.readings = 0
-        """Rows read in all, and how many readings of the data have begun."""
+        self.rows = self.passes = 0
+        """Total number of rows read, and number of passes over the data begun."""
         self._clock = clock
         self._here = self._longest = 0
-        """Rows of this reading so far, and of the longest one that is done."""
+        """Rows read in the current pass, and in the longest completed pass."""
         self._begin = self._spoke = clock()
         self._steady: tuple[float, int] | None = None
-        """When the first reading was done, and its rows: it may have sorted people, and none after it does."""
+        """End time and rows of the first pass. Only the first pass may sort people, so its rate is not typical."""
         self._bars: Bars | None = None
         self._task: TaskID | None = None
 
     def __call__(self, step: Progress) -> None:
-        """Hear of a charge."""
+        """Record a charge to the ledger and update the display."""
         self.last = step
         self._show()
 
     def expect(self, most_passes: int | None, *, more: bool) -> None:
-        """How often the data are read at most, where that is stated; `more`: once more after the fit."""
+        """Set the maximal number of passes, or None if unknown; `more` adds one pass after the fit."""
         self.most_passes = None if most_passes is None else most_passes + more
 
-    def began(self) -> None:
-        """A reading of the data begins, so that the one before it is done."""
-        self.readings += 1
+    def start_pass(self) -> None:
+        """Record that a pass over the data begins, and that the previous one is complete."""
+        self.passes += 1
         self._longest, self._here = max(self._longest, self._here), 0
-        if self.readings == 2:
+        if self.passes == 2:
             self._steady = self._clock(), self.rows
 
-    def saw(self, rows: int) -> None:
+    def add_rows(self, rows: int) -> None:
         """Count rows that were read."""
         self.rows += rows
         self._here += rows
         self._show()
 
-    # -- what is shown ---------------------------------------------------------------------------
+    # -- display ---------------------------------------------------------------------------------
 
     def rate(self) -> str:
-        """Rows per second since the begin, to two digits."""
+        """Return the rows per second since the start, to two digits."""
         return f"{_short(self.rows / max(self._clock() - self._begin, 1e-3))} rows/s"
 
-    def reading(self) -> str:
-        """Which reading of the data this is, and of how many at most."""
+    def pass_text(self) -> str:
+        """Return the number of the current pass, and the maximal number if known."""
         if self.most_passes is None:
-            return f"reading {self.readings}"
-        return f"reading {self.readings} of at most {self.most_passes}"
+            return f"pass {self.passes}"
+        return f"pass {self.passes} of at most {self.most_passes}"
 
-    def left(self) -> str:
-        """How long the rest will take at most, from the pace since the first reading was done; "" if not known."""
+    def time_left_text(self) -> str:
+        """Return an upper bound on the remaining time, from the rate since the first pass; "" if unknown."""
         seconds = self.seconds_left()
         return "" if seconds is None else f", at most {_in_words(seconds)} left"
 
     def seconds_left(self) -> float | None:
-        """The same as a number; None before the second reading, or where nobody stated how many there are."""
+        """Return the remaining time in seconds. None before the second pass, or if the maximum is unknown."""
         if self.most_passes is None or self._steady is None or not self.rows > self._steady[1]:
             return None
         pace = (self._clock() - self._steady[0]) / (self.rows - self._steady[1])
-        readings = max(0, self.most_passes - self.readings)
+        passes = max(0, self.most_passes - self.passes)
         here = max(0, self._longest - self._here)
-        return pace * (here + readings * self._longest)
+        return pace * (here + passes * self._longest)
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Within it there is a bar, where there is a terminal."""
-        if not words().is_terminal:
+        """Show a progress bar during the block if stderr is a terminal."""
+        if not stderr_console().is_terminal:
             yield
             return
         what, pace = TextColumn("{task.description}"), TextColumn("{task.fields[pace]}")
         share = TextColumn("{task.percentage:>3.0f} % of the budget")
         columns: tuple[ProgressColumn, ...] = (what, BarColumn(bar_width=16), share, pace)
-        if words().width < _WIDE:
+        if stderr_console().width < _WIDE:
             columns = (what, pace)
-        with Bars(*columns, console=words(), transient=True) as bars:
-            self._bars, self._task = bars, bars.add_task("reading", total=1.0, pace="")
+        with Bars(*columns, console=stderr_console(), transient=True) as bars:
+            self._bars, self._task = bars, bars.add_task("starting", total=1.0, pace="")
             try:
                 yield
             finally:
                 self._bars = None
 
     def _show(self) -> None:
-        """Move the bar; where there is none, a line now and then."""
-        pace = f"{self.reading()}, {self.rate()}{self.left()}"
+        """Update the bar; without a terminal, print an occasional line."""
+        pace = f"{self.pass_text()}, {self.rate()}{self.time_left_text()}"
         step = self.last
         if self._bars is not None and self._task is not None:
-            told: dict[str, Any] = {} if step is None else {"completed": step.share, "description": step.what}
-            self._bars.update(self._task, pace=pace, **told)
+            charge: dict[str, Any] = {} if step is None else {"completed": step.share, "description": step.what}
+            self._bars.update(self._task, pace=pace, **charge)
         elif step is not None and self._clock() - self._spoke > _QUIET:
             self._spoke = self._clock()
             say(f"{step.what}: {step.share:.0%} of the budget, {pace}")
 
 
 def _short(number: float) -> str:
-    """A number to two digits.
+    """Format a number with two significant digits.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def _short(number: float) -> str:
 
 
 def _in_words(seconds: float) -> str:
-    """A time, no finer than it can be known.
+    """Format a duration, rounded up to the precision at which it is known.
 
     Examples
     --------
@@ -164,34 +164,34 @@ def _in_words(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def counted(operator: RowsOperator | PeopleOperator, watch: Watch) -> RowsOperator | PeopleOperator:
-    """The operator, whose rows are counted as they are read."""
+def count_rows(operator: RowsOperator | PeopleOperator, watch: Watch) -> RowsOperator | PeopleOperator:
+    """Return the operator, with its rows counted as they are read."""
     return replace(operator, source=CountedSource(operator.source, watch))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CountedSource(SameRows):
-    """Another source, whose rows are counted as they are read."""
+    """Wrapper of a source that counts rows as they are read."""
 
     watch: Watch
 
     def over(self, partition: Partition, number: int) -> Partition:
-        """The same rows, counted; a reading begins with the first partition."""
+        """Return the partition with its rows counted. A pass begins with the first partition."""
         return CountedPartition(partition, self.watch, begins=number == 0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CountedPartition:
-    """Another partition, whose rows are counted as they are read here."""
+    """Wrapper of a partition that counts rows as they are read in this process."""
 
     partition: Partition
     watch: Watch
     begins: bool
 
     def blocks(self) -> Iterator[Block]:
-        """The same blocks."""
+        """Yield the blocks of the wrapped partition."""
         if self.begins:
-            self.watch.began()
+            self.watch.start_pass()
         for block in self.partition.blocks():
-            self.watch.saw(int(block.values.shape[0]))
+            self.watch.add_rows(int(block.values.shape[0]))
             yield block

@@ -1,4 +1,4 @@
-"""``eigenveil report``: a saved model as one HTML file."""
+"""Options of ``eigenveil report``: write a saved model as one HTML file."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Annotated
 
 import typer
 
-from eigenveil.cli.speaking import at_work
+from eigenveil.cli.speaking import runs_work_module
 
 EXAMPLES = "\n\n".join(["Examples:", "eigenveil report model/ --out report.html"])  # noqa: FLY002
 
 
-@at_work
+@runs_work_module
 def command(
-    model: Annotated[Path, typer.Argument(help="Folder of a model.")],
+    model: Annotated[Path, typer.Argument(help="Folder of a saved model.")],
     *,
-    out: Annotated[Path, typer.Option(help="The HTML file.")] = Path("report.html"),
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write one HTML file on a saved model: pictures, ledger, what the guarantee means; it opens offline."""
+    """Write a saved model as one HTML file with figures, ledger and guarantee. It opens offline."""

@@ -1,4 +1,4 @@
-"""The map of scores that ``eigenveil fit --score-map`` buys after the fit, on the same ledger."""
+"""Map of scores that ``eigenveil fit --score-map`` buys after the fit, charged to the same ledger."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from eigenveil.subspace.registry import find_algorithm, with_variances
 
 
 @dataclass(frozen=True, kw_only=True)
-class WantedMap:
-    """What map is wanted, and at which price."""
+class ScoreMapRequest:
+    """Settings of a map of scores, and its privacy budget."""
 
     epsilon: float
     delta: float
@@ -28,65 +28,67 @@ class WantedMap:
 
     @property
     def budget(self) -> Budget:
-        """Its price."""
+        """Privacy budget of the map."""
         return Budget.from_epsilon_delta(self.epsilon, self.delta)
 
 
-def want_map(model: DPPCA, epsilon: float | None, *, bins: int, groups: Groups | None) -> WantedMap | None:
-    """The map, refused here if the model cannot have one; None if none is wanted."""
+def request_score_map(
+    model: DPPCA, epsilon: float | None, *, bins: int, groups: Groups | None
+) -> ScoreMapRequest | None:
+    """Return the request, or None if `epsilon` is None. Raise if the model cannot have a map."""
     if epsilon is None:
         if groups is not None:
-            raise InvalidInputError("--score-groups is for a map of scores: give --score-map too.")
+            raise InvalidInputError("--score-groups requires a map of scores: give --score-map too.")
         return None
     if model.n_components < 2:
-        raise InvalidInputError("a map of scores has two axes, so it needs two components: -k 2, or more.")
+        raise InvalidInputError("a map of scores has two axes, so it needs at least two components: -k 2.")
     if not find_algorithm(model.algorithm).variances:
         raise InvalidInputError(
-            f"a map of scores is drawn as wide as released variances say, and {model.algorithm} releases none.",
+            f"the width of a map of scores is set by released variances, and {model.algorithm} releases none.",
             hint=f"Use --algorithm with one of {', '.join(with_variances())}.",
         )
     Budget.from_epsilon_delta(epsilon, model.delta)
-    return WantedMap(epsilon=epsilon, delta=model.delta, bins=bins, groups=groups)
+    return ScoreMapRequest(epsilon=epsilon, delta=model.delta, bins=bins, groups=groups)
 
 
 def check_groups(groups: Groups, data: Any, operator: RowsOperator | PeopleOperator, units: str | None) -> None:
-    """Find out from the schema, before anything is spent, whether there is such a column of labels."""
+    """Check against the schema that the column of labels exists. Called before any budget is spent."""
     source = operator.source
     if source.columns is None:
-        raise InvalidInputError("groups are a column by name, and the columns of arrays have no names.")
+        raise InvalidInputError("--score-groups needs a column name, but columns of arrays have no names.")
     open_labelled(data, layout=source.layout, units=units, labels_in=groups.column, labels=groups.labels)
 
 
-def rows_to_map(wanted: WantedMap, data: Any, operator: Any, units: str | None) -> dict[str, Any]:
-    """What `private_scores` is to read: the rows of the fit; for groups the files again, with their labels."""
-    if wanted.groups is None:
+def score_map_data(request: ScoreMapRequest, data: Any, operator: Any, units: str | None) -> dict[str, Any]:
+    """Return the data arguments of `private_scores`: the rows of the fit, or for groups the files with labels."""
+    if request.groups is None:
         return {"X": operator}
-    return {"X": data, "units": units, "groups": wanted.groups.column, "labels": list(wanted.groups.labels)}
+    return {"X": data, "units": units, "groups": request.groups.column, "labels": list(request.groups.labels)}
 
 
-def buy_map(
-    model: DPPCA, wanted: WantedMap, rows: dict[str, Any], ledger: Ledger, watch: Watch
+def buy_score_map(
+    model: DPPCA, request: ScoreMapRequest, rows: dict[str, Any], ledger: Ledger, watch: Watch
 ) -> ScoreHistogram | None:
-    """The map of components 1 and 2; none, at no cost, where a released variance is not above 0."""
+    """Buy the map of components 1 and 2. Return None, free of charge, if a released variance is not above 0."""
     if not all(model.explained_variance_[:2] > 0):
         warnings.warn(
-            "no map of scores was bought: a released variance is not above 0, so that it is not known how wide "
-            "the map must be. Nothing was charged for it.",
+            "no map of scores was bought: a released variance is not above 0, so the width of the map cannot be "
+            "set. Nothing was charged for it.",
             UserWarning,
             stacklevel=2,
         )
         return None
 
-    def told(entry: Entry) -> None:
+    def show_charge(entry: Entry) -> None:
         step = 1 if watch.last is None else watch.last.step + 1
         watch(Progress(what=entry.what, purpose=entry.purpose, step=step, share=1.0))
 
-    with ledger.watched(told):
+    with ledger.watched(show_charge):
         return model.private_scores(
             **rows,
-            epsilon=wanted.epsilon,
-            delta=wanted.delta,
-            bins=wanted.bins,
+            epsilon=request.epsilon,
+            delta=request.delta,
+            bins=request.bins,
             ledger=ledger,
             random_state=None if model.random_state is None else model.random_state + 1,
         )

@@ -1,4 +1,4 @@
-"""What goes where: data to stdout, words to stderr; and which error ends in which exit code."""
+"""Output streams and exit codes: data go to stdout, messages to stderr; errors end in an exit code."""
 
 from __future__ import annotations
 
@@ -22,55 +22,55 @@ from rich.markup import escape
 from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError, UnreadableError
 
 FAILED, USAGE, REFUSED = 1, 2, 3
-"""Exit codes: what failed on the way, wrong arguments (typer's own), a budget that does not suffice."""
+"""Exit codes: failure while running, invalid arguments (typer's own code), privacy budget exceeded."""
 NOT_PRIVATE = "not private"
 
 
 @functools.cache
-def words() -> Console:
-    """Where messages go."""
+def stderr_console() -> Console:
+    """Return the console for messages, on stderr."""
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def say(text: str, *, style: str = "") -> None:
-    """A message to the person at the terminal."""
-    words().print(escape(text), style=style or None)
+    """Print a message to stderr."""
+    stderr_console().print(escape(text), style=style or None)
 
 
 def warn(text: str) -> None:
-    """A message that should be seen."""
+    """Print a warning to stderr."""
     say(f"warning: {text}", style="yellow")
 
 
-def put_json(plain: Any) -> None:
-    """One JSON document to stdout."""
+def print_json(plain: Any) -> None:
+    """Print one JSON document to stdout."""
     sys.stdout.write(json.dumps(plain, indent=2, allow_nan=False) + "\n")
     sys.stdout.flush()
 
 
-def at_work(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, done by `run` of the module in `work` that has its name.
+def runs_work_module(command: Callable[..., None]) -> Callable[..., None]:
+    """Decorate a command so that it calls `run` of the module with its name in `work`.
 
-    Only then is that module loaded, so that help and mistakes in usage need none of it. Errors end in a message
+    That module is imported when the command runs. Help and usage errors do not need it. Errors end in a message
     and an exit code instead of a traceback.
     """
-    room, _, name = command.__module__.rpartition(".")
+    package, _, name = command.__module__.rpartition(".")
 
     @functools.wraps(command)
     def run(**options: Any) -> None:
         try:
-            import_module(f"{room}.work.{name}").run(**options)
+            import_module(f"{package}.work.{name}").run(**options)
         except BudgetExceededError as refusal:
-            _end(f"refused: {refusal}", REFUSED)
+            _exit_with(f"refused: {refusal}", REFUSED)
         except EigenveilError as error:
-            _end(f"error: {error}", FAILED)
-        except BrokenPipeError:  # whoever was reading has had enough
+            _exit_with(f"error: {error}", FAILED)
+        except BrokenPipeError:  # the reader closed the pipe, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(FAILED) from None
         except OSError as error:
-            _end(f"error: {error.filename or 'a file'}: {error.strerror or type(error).__name__}.", FAILED)
+            _exit_with(f"error: {error.filename or 'a file'}: {error.strerror or type(error).__name__}.", FAILED)
         except KeyboardInterrupt:
-            _end("interrupted.", FAILED)
+            _exit_with("interrupted.", FAILED)
 
     return run
 
@@ -81,23 +81,23 @@ _IN_OPTIONS = {
     "relation='replace'": "--relation replace",
     "pca.components_for(0.9)": "`eigenveil inspect`",
 }
-"""Hints are written for Python; these are the same on the command line."""
+"""Python expressions in hints, and the equivalent on the command line."""
 
 _ENCODE = re.compile(r"encode=(\{'[^}]*\})")
-"""A hint that shows what to encode, and how."""
+"""Matches a hint with an `encode` argument in Python."""
 
 
 def _encode_options(match: re.Match[str]) -> str:
-    """The same as options."""
+    """Return the `encode` argument as command-line options."""
     try:
         shown = ast.literal_eval(match[1])
         ways = {name: how if isinstance(how, str) else ",".join(how) for name, how in shown.items()}
-    except (ValueError, SyntaxError, TypeError):  # a name with a brace in it
+    except (ValueError, SyntaxError, TypeError):  # a column name contains a brace
         return match[0]
     return " ".join(f"--encode {shlex.quote(f'{name}={how}')}" for name, how in ways.items())
 
 
-def _end(text: str, code: int) -> NoReturn:
+def _exit_with(text: str, code: int) -> NoReturn:
     for python, option in _IN_OPTIONS.items():
         text = text.replace(python, option)
     say(_ENCODE.sub(_encode_options, text), style="red")
@@ -105,27 +105,27 @@ def _end(text: str, code: int) -> NoReturn:
 
 
 @contextmanager
-def usage() -> Iterator[None]:
-    """Within it, what is wrong is wrong with the arguments, unless a file cannot be read."""
+def usage_errors() -> Iterator[None]:
+    """Treat invalid input as a usage error (exit code 2). Unreadable files remain failures (exit code 1)."""
     try:
         yield
     except UnreadableError:
         raise
     except InvalidInputError as error:
-        _end(f"error: {error}", USAGE)
+        _exit_with(f"error: {error}", USAGE)
 
 
 @contextmanager
-def heeding() -> Iterator[list[str]]:
-    """Within it, warnings are gathered, and told when it ends."""
-    told: list[str] = []
+def collected_warnings() -> Iterator[list[str]]:
+    """Collect warnings raised in the block, and print each once when it ends."""
+    messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            yield told
+            yield messages
         finally:
             for message in dict.fromkeys(
                 str(one.message) for one in caught if issubclass(one.category, UserWarning)
             ):
-                told.append(message)
+                messages.append(message)
                 warn(message)

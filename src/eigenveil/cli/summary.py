@@ -1,4 +1,4 @@
-"""A fitted model as plain values and as a table: released values and parameters only."""
+"""Summary of a fitted model, as JSON values and as a table. Contains released values and parameters only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHOWN, _SHOWN_COLUMNS = 4, 12
 
 
 def as_plain(model: Any, scores: Any = None) -> dict[str, Any]:
-    """Everything released, for JSON."""
+    """Return everything released, as values for JSON."""
     ledger = model.ledger_
     names = vars(model).get("feature_names_in_")
     bought = model.release_.variances
@@ -65,23 +65,23 @@ def as_plain(model: Any, scores: Any = None) -> dict[str, Any]:
 
 
 def _enough(model: Any) -> dict[str, Any] | None:
-    """How many components hold a usual share of the variance, where variances tell it."""
+    """Return how many components capture the default share of the variance, or None without variances."""
     found = known_components_for(model)
     return None if found is None else {**asdict(found), "reached": list(found.reached), "text": str(found)}
 
 
 def whole(ledger: Any, delta: float) -> dict[str, Any]:
-    """What all that is ever charged to a ledger comes to: its guarantee."""
+    """Return the total budget of a ledger: the guarantee for everything that is ever charged to it."""
     return {"mu": ledger.budget.mu, "epsilon": _finite(ledger.budget.epsilon(delta)), "delta": delta}
 
 
 def _finite(epsilon: float) -> float | None:
-    """None where no epsilon is finite at this delta."""
+    """Return `epsilon`, or None if it is infinite at this delta."""
     return epsilon if math.isfinite(epsilon) else None
 
 
 def spent(ledger: Any, delta: float) -> dict[str, Any]:
-    """How much of its budget a ledger has spent."""
+    """Return how much of its budget a ledger has spent."""
     return {
         "mu": ledger.mu,
         "epsilon": _finite(ledger.epsilon(delta)),
@@ -92,7 +92,7 @@ def spent(ledger: Any, delta: float) -> dict[str, Any]:
 
 
 def as_table(model: Any, *, warnings: bool = True) -> Group:
-    """What a person wants to see first; without warnings where these were told already."""
+    """Return the summary as tables for the terminal. Pass ``warnings=False`` if they were already printed."""
     plain = as_plain(model)
     table = Table(title=None, box=None, pad_edge=False)
     for name, justify in (
@@ -123,7 +123,7 @@ def as_table(model: Any, *, warnings: bool = True) -> Group:
 
 
 def _columns(plain: dict[str, Any], names: list[str]) -> Table | Text:
-    """Mean and scale of the first columns, where there are any."""
+    """Return a table of mean and scale of the first columns; empty if neither was used."""
     numbers = {name: plain[name] for name in ("mean", "scale") if np.any(plain[name])}
     if not numbers:
         return Text()
@@ -141,15 +141,15 @@ def _lines(plain: dict[str, Any]) -> list[str]:
     verdict = "private" if plain["private"] else f"NOT PRIVATE: {'; '.join(plain['not_private_because'])}"
     n_hat = plain["n_samples"]
     units = "" if n_hat is None else f", about {n_hat:.0f} units"
-    so_far, total = (_said(plain[name]["epsilon"]) for name in ("spent", "budget"))
+    so_far, total = (_epsilon_text(plain[name]["epsilon"]) for name in ("spent", "budget"))
     return [
         f"{plain['n_components']} components of {plain['n_features']} columns{units}, by {plain['algorithm']}",
         *(f"{what}: {how}" for what, how in Layout.of(encode=plain["encode"], fill=plain["fill"]).declared()),
         f"{verdict}; the fit cost epsilon = {plain['epsilon']:g}, delta = {plain['delta']:g}, {plain['relation']}",
-        f"ledger: {plain['spent']['entries']} entries, {so_far} of {total} spent, at that delta",
+        f"ledger: {plain['spent']['entries']} entries, {so_far} of {total} spent, at the same delta",
         *([] if plain["components_for"] is None else [plain["components_for"]["text"]]),
     ]
 
 
-def _said(epsilon: float | None) -> str:
+def _epsilon_text(epsilon: float | None) -> str:
     return "no finite epsilon" if epsilon is None else f"epsilon = {epsilon:.4g}"

@@ -1,4 +1,4 @@
-"""Where the results of a fit go."""
+"""Outputs of a fit: model folder, report file, JSON on stdout."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 
 from eigenveil._atomic_files import written_whole
-from eigenveil.cli.choosing import check_target
-from eigenveil.cli.speaking import put_json, say
+from eigenveil.cli.choosing import check_output_path
+from eigenveil.cli.speaking import print_json, say
 from eigenveil.cli.summary import as_plain, as_table
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.score_picture import ScoreHistogram
@@ -18,39 +18,39 @@ from eigenveil.persistence import save
 from eigenveil.persistence.score_maps import save_map
 
 COMMAND_FILE = "command.txt"
-"""Beside the model: the command that made it, for reports."""
+"""File in the model folder with the command that created the model, for reports."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Targets:
-    """A folder for the model, a file for the report, stdout for JSON."""
+    """Requested outputs: a folder for the model, a file for the report, JSON on stdout."""
 
     out: Path | None
     report: Path | None
     as_json: bool
 
     def check(self, *, force: bool) -> None:
-        """Find out before anything is spent whether they can be written."""
+        """Check that all outputs can be written. Called before any budget is spent."""
         if self.out is None and self.report is None and not self.as_json:
-            raise typer.BadParameter("the result would go nowhere: give --out, --report or --json.")
+            raise typer.BadParameter("no output requested: give --out, --report or --json.")
         for path, folder in ((self.out, True), (self.report, False)):
             if path is not None:
-                check_target(path, force=force, folder=folder)
+                check_output_path(path, force=force, folder=folder)
 
     def write(self, model: DPPCA, scores: ScoreHistogram | None, *, command: str, warnings: list[str]) -> None:
-        """Write all of them."""
+        """Write all requested outputs."""
         if self.out is not None:
             save(model, self.out)
             save_map(scores, model, self.out)
             with written_whole(self.out / COMMAND_FILE) as part:
                 part.write_text(command + "\n", encoding="utf-8")
         if self.report is not None:
-            from eigenveil.report import write_report  # noqa: PLC0415  # matplotlib takes its time to import
+            from eigenveil.report import write_report  # noqa: PLC0415  # matplotlib is slow to import
 
             write_report(model, self.report, command=command, scores=scores)
         if self.as_json:
             where = None if self.out is None else str(self.out)
-            put_json({**as_plain(model, scores), "warnings": warnings, "model": where})
+            print_json({**as_plain(model, scores), "warnings": warnings, "model": where})
         else:
             Console(stderr=True, highlight=False).print(as_table(model, warnings=False))
         for name, path in (("model", self.out), ("report", self.report)):

@@ -1,4 +1,4 @@
-"""``eigenveil transform``: scores of rows along the components of a saved model."""
+"""Options of ``eigenveil transform``: scores of rows along the components of a saved model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from eigenveil.cli import options as o
-from eigenveil.cli.speaking import at_work
+from eigenveil.cli.speaking import runs_work_module
 
 EXAMPLES = "\n\n".join(  # noqa: FLY002
     [
@@ -19,33 +19,32 @@ EXAMPLES = "\n\n".join(  # noqa: FLY002
 )
 
 
-@at_work
+@runs_work_module
 def command(
     data: Annotated[list[str], typer.Argument(help="Files, globs or folders, with the columns of the fit.")],
     *,
-    model: Annotated[Path, typer.Option(help="Folder of a model.")],
+    model: Annotated[Path, typer.Option(help="Folder of a saved model.")],
     columns: Annotated[
         list[str] | None,
         typer.Option(
-            help="For arrays, whose columns have no names: where those of the fit are, if not where they were."
+            help="For arrays, whose columns have no names: positions of the fitted columns, if they have changed."
         ),
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Columns to write beside the scores as they are, such as ids: names or globs, with commas."
-        ),
+        typer.Option(help="Columns to copy next to the scores, such as ids: comma-separated names or globs."),
     ] = None,
     header: o.Header = None,
-    out: Annotated[Path | None, typer.Option(help="A .parquet or .csv file; CSV to stdout by default.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    out: Annotated[Path | None, typer.Option(help="A .parquet or .csv file. Default: CSV to stdout.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Scores of rows: their coordinates along the components, one line per row.
+    """Compute scores: the coordinates of each row along the components, one output line per row.
 
-    Columns are found by the names they had in the fit, and read as they were there (--encode, --fill); others are
-    left out, unless --keep names them. A row with a missing value has empty scores, and so has a line of a CSV
-    file with too many or too few entries (what is kept of it is empty too): line i of the scores is row i of the
-    data. How many have none is said at the end.
+    Columns are matched by their names in the fit, and read as in the fit (--encode, --fill). Other columns are
+    ignored, unless --keep names them. A row with a missing value gets empty scores. So does a line of a CSV file
+    with too many or too few entries; its kept columns are empty too. Line i of the scores is always row i of the
+    data. The number of rows without scores is reported at the end.
 
-    Scores are functions of single rows, so they are not private. Keep them where the data are; publish the model.
+    Scores are functions of single rows, so they are not private. Store them as securely as the data; publish the
+    model instead.
     """

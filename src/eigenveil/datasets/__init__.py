@@ -1,4 +1,4 @@
-"""The paper's data models, with their truth known: for studies and tests. Nothing here is private or secret."""
+"""The paper's data models with known true covariance, for studies and tests. Synthetic data, not private."""
 
 from eigenveil.datasets.dataset import Dataset
 from eigenveil.datasets.gaussian import gaussian

@@ -1,4 +1,4 @@
-"""Samples together with the truth they were drawn from."""
+"""Samples with the true covariance of their distribution."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from eigenveil.operators import Operator
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Dataset:
-    """What a data model returns.
+    """Samples of a data model, with the true covariance and components.
 
     Parameters
     ----------
     samples : Operator
-        One unit per sample, as any algorithm of eigenveil takes them.
+        One unit per sample, in a form that all algorithms of eigenveil accept.
     covariance : array of shape (d, d)
-        The true S = E[A_i].
+        True S = E[A_i].
     eigenvalues : array of shape (d,)
-        Of S, largest first.
+        Eigenvalues of S, largest first.
     components : array of shape (k, d)
-        True top directions as orthonormal rows, best first: the k spikes of a spiked model, the one direction
-        of rare spikes, all d for the others (take ``components[:k]``).
+        True top components as orthonormal rows, in descending order of variance: the k spikes of a spiked model,
+        the one component of rare spikes, all d components for the others (use ``components[:k]``).
 
     Examples
     --------

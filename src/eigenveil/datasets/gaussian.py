@@ -1,4 +1,4 @@
-"""Rows of a centred Gaussian (example-gaussian-data)."""
+"""Rows of a Gaussian with mean 0 (example-gaussian-data)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ def gaussian(
     *,
     random_state: int | np.random.Generator | None = None,
 ) -> Dataset:
-    """Rows x ~ N(0, S), A_i = x x^T.
+    """Draw rows x ~ N(0, S), with A_i = x x^T.
 
     Parameters
     ----------
     n : int
-        Samples.
+        Number of samples.
     eigenvalues_or_covariance : list of d numbers, or array of shape (d, d)
-        The eigenvalues of S, whose basis is then drawn at random; or S.
+        Eigenvalues of S, in a random basis; or S itself.
     random_state : int, numpy Generator or None
-        The same seed gives the same basis and samples; None gives fresh ones.
+        Seed. The same seed gives the same basis and samples; None gives new ones.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Heavy-tailed rows x = r u, r ~ Pareto(alpha): the first of the paper's two that violate A.4."""
+"""Heavy-tailed rows x = r u, r ~ Pareto(alpha): the first of two models in the paper that violate A.4."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ def pareto(
     alpha: float = 5.0,
     random_state: int | np.random.Generator | None = None,
 ) -> Dataset:
-    """Rows x = r u with P(r > t) = t^-alpha up to scale, and A_i = x x^T.
+    """Draw rows x = r u with P(r > t) = t^-alpha up to scale, with A_i = x x^T.
 
-    u is uniform on the ellipsoid with E[u u^T] = S, and r has E[r^2] = 1, so that S is the covariance whatever
-    alpha; all of the tail comes from r. (The paper says no more of u than x = r u.)
+    u is uniform on the ellipsoid with E[u u^T] = S, and r has E[r^2] = 1, so that S is the covariance for every
+    alpha. Only r is heavy-tailed. (The paper specifies u only by x = r u.)
 
     Parameters
     ----------
     n : int
-        Samples.
+        Number of samples.
     eigenvalues_or_covariance : list of d numbers, or array of shape (d, d)
         As for `gaussian`.
     alpha : float
-        Tail exponent, above 2. Moments of x exist below alpha: at 4 or less the variance V of A.3 is infinite, and
-        A.4 fails for every alpha, as no exponential moment exists.
+        Tail exponent, above 2. Moments of x exist below alpha: at 4 or less the variance V of A.3 is infinite. A.4
+        is violated for every alpha, because no exponential moment exists.
     random_state : int, numpy Generator or None
-        The same seed gives the same basis and samples; None gives fresh ones.
+        Seed. The same seed gives the same basis and samples; None gives new ones.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def pareto(
     if not (math.isfinite(alpha) and alpha > 2):
         raise InvalidInputError(
             f"alpha must be a finite number above 2, got {alpha!r}.",
-            hint="At 2 and below the rows have no covariance.",
+            hint="At 2 and below the covariance does not exist.",
         )
     rng = np.random.default_rng(random_state)
     values, vectors = spectrum_and_basis(eigenvalues_or_covariance, rng)

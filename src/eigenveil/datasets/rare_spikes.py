@@ -1,4 +1,4 @@
-"""Gaussian rows with rare huge spikes along one direction: the second of the paper's two that violate A.4."""
+"""Gaussian rows with rare, large spikes along one direction: the second model in the paper that violates A.4."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ def rare_spikes(
     alpha: float = 0.01,
     random_state: int | np.random.Generator | None = None,
 ) -> Dataset:
-    """Rows from N(0, I) with probability 1 - alpha, else +-alpha^(-1/4) v; A_i = x x^T.
+    """Draw rows from N(0, I) with probability 1 - alpha, otherwise +-alpha^(-1/4) v; A_i = x x^T.
 
-    S = (1 - alpha) I + sqrt(alpha) v v^T: the one direction worth finding is that of the rare rows, which clipping
-    is most eager to shrink.
+    S = (1 - alpha) I + sqrt(alpha) v v^T. The only component of interest is the direction of the rare rows, which
+    are the rows that clipping shrinks most.
 
     Parameters
     ----------
     n, d : int
-        Samples and dimensions.
+        Number of samples and of dimensions.
     alpha : float
-        How rare, strictly between 0 and 1.
+        Probability of a rare row, strictly between 0 and 1.
     random_state : int, numpy Generator or None
-        The same seed gives the same direction and samples; None gives fresh ones.
+        Seed. The same seed gives the same direction and samples; None gives new ones.
 
     Notes
     -----
-    For each single alpha A.4 does hold with some K; what fails is one K for all of them. A spike is
-    alpha^(-1/2) along v while gamma stays bounded, so K has to grow like alpha^(-1/2) / log(1 / alpha). At 0.01
-    the paper's K = 4 still holds; below about 3e-4 it does not.
+    For each fixed alpha, A.4 holds with some K. But there is no K that is valid for all alpha. A spike is
+    alpha^(-1/2) along v while gamma stays bounded, so K has to grow like alpha^(-1/2) / log(1 / alpha). At
+    alpha = 0.01 the paper's K = 4 is still valid; below about 3e-4 it is not.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Spectra and bases that data models start from."""
+"""Spectra and bases of data models."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from eigenveil.errors import InvalidInputError
 
 
 def check_size(**values: int) -> None:
-    """Refuse sizes that are not whole numbers of at least 1, by name."""
+    """Raise unless all sizes are whole numbers of at least 1."""
     for name, value in values.items():
         if not (math.isfinite(value) and value >= 1 and value == int(value)):
             raise InvalidInputError(f"{name} must be a whole number of at least 1, got {value!r}.")
 
 
 def random_basis(d: int, k: int, rng: np.random.Generator) -> FloatArray:
-    """Gram-Schmidt on k columns of standard normal entries: rows of shape (k, d), uniform over all bases.
+    """Return uniformly random orthonormal rows of shape (k, d): Gram-Schmidt on k standard normal columns.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def random_basis(d: int, k: int, rng: np.random.Generator) -> FloatArray:
 
 
 def check_eigenvalues(values: npt.ArrayLike, *, name: str = "eigenvalues") -> FloatArray:
-    """Finite numbers of at least 0, sorted, largest first.
+    """Return eigenvalues in descending order. Raise unless they are finite, non-negative and not all 0.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def check_eigenvalues(values: npt.ArrayLike, *, name: str = "eigenvalues") -> Fl
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or not array.size or not np.isfinite(array).all() or array.min() < 0 or array.max() == 0:
         raise InvalidInputError(
-            f"{name} must be a list of finite numbers of at least 0, not all 0, got shape {array.shape}."
+            f"{name} must be a list of finite non-negative numbers, not all 0, got shape {array.shape}."
         )
     return np.sort(array)[::-1].copy()
 
@@ -50,7 +50,7 @@ def check_eigenvalues(values: npt.ArrayLike, *, name: str = "eigenvalues") -> Fl
 def spectrum_and_basis(
     eigenvalues_or_covariance: npt.ArrayLike, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues, largest first, and eigenvectors as rows, of a given matrix or in a random basis.
+    """Return eigenvalues, largest first, and eigenvectors as rows, of a given matrix or in a random basis.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def spectrum_and_basis(
     if given.shape[0] != given.shape[1] or not np.isfinite(given).all() or not np.allclose(given, given.T):
         raise InvalidInputError(
             f"a covariance must be a finite symmetric matrix, got shape {given.shape}.",
-            hint="For eigenvalues give a flat list; the basis is then drawn at random.",
+            hint="To give eigenvalues, pass a flat list; the basis is then random.",
         )
     values, vectors = np.linalg.eigh((given + given.T) / 2)
     if values.min() < -1e-9 * abs(values.max()):
@@ -75,6 +75,6 @@ def spectrum_and_basis(
 
 
 def with_spectrum(values: FloatArray, vectors: FloatArray) -> FloatArray:
-    """The symmetric matrix with these eigenvalues and eigenvectors (rows)."""
+    """Return the symmetric matrix with these eigenvalues and eigenvectors (rows)."""
     matrix = (vectors.T * values) @ vectors
     return np.asarray((matrix + matrix.T) / 2, dtype=np.float64)

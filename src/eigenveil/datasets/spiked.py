@@ -1,4 +1,4 @@
-"""Spiked covariance: a few strong directions, and noise that is the same in all (spiked-cov-example, app_exp)."""
+"""Spiked covariance: a few strong components, and isotropic noise (spiked-cov-example, app_exp)."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ def spiked_covariance(
     *,
     random_state: int | np.random.Generator | None = None,
 ) -> Dataset:
-    """Samples with mean S = V diag(eigenvalues) V^T + sigma^2 I.
+    """Draw samples with mean S = V diag(eigenvalues) V^T + sigma^2 I.
 
-    One eigenvalue: A_i = x x^T, x = s v + z, with s = +-sqrt(eigenvalue) by a fair coin, z ~ N(0, sigma^2 I);
-    rows. More: A_i = V diag(eigenvalues) V^T + z z^T, the same signal in every sample (`samples.spiked`). V is
-    a random orthonormal basis. The paper keeps the two apart, since signs for k directions would make a
-    mixture.
+    V is a random orthonormal basis. With one eigenvalue, samples are rows: A_i = x x^T with x = s v + z, where
+    s = +-sqrt(eigenvalue) with equal probability and z ~ N(0, sigma^2 I). With more eigenvalues,
+    A_i = V diag(eigenvalues) V^T + z z^T, with the same signal in every sample (`samples.spiked`). The paper
+    distinguishes the two, because random signs for k components would give a mixture.
 
     Parameters
     ----------
     n, d : int
-        Samples and dimensions.
+        Number of samples and of dimensions.
     eigenvalues : list of k numbers
-        Of the signal, in any order; those of S are larger by sigma^2.
+        Eigenvalues of the signal, in any order. The eigenvalues of S are larger by sigma^2.
     sigma : float
         Standard deviation of the noise in each coordinate; 0 is allowed.
     random_state : int, numpy Generator or None
-        The same seed gives the same samples; None gives fresh ones.
+        Seed. The same seed gives the same samples; None gives new ones.
 
     Deviations from the paper
     -------------------------
     For k = 1 the appendix has s = +-lambda_1, whose square would be the eigenvalue; spiked-cov-example has s =
-    +-1. We take the root, so that `eigenvalues` means the same for every k, as it does in the paper's clipping
-    threshold, C sqrt(lambda_1) + ... For the appendix to the letter give ``[lambda_1**2]``.
+    +-1. We use the square root, so that `eigenvalues` has the same meaning for every k, as in the paper's
+    clipping threshold, C sqrt(lambda_1) + ... To follow the appendix literally, pass ``[lambda_1**2]``.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def spiked_covariance(
     check_size(n=n, d=d)
     spikes = check_eigenvalues(eigenvalues)
     if spikes.size > d:
-        raise InvalidInputError(f"there are more spikes than dimensions: {spikes.size} and {d}.")
+        raise InvalidInputError(f"there are more spikes than dimensions: {spikes.size} spikes and d = {d}.")
     if not (math.isfinite(sigma) and sigma >= 0):
         raise InvalidInputError(f"sigma must be a finite number of at least 0, got {sigma!r}.")
     rng = np.random.default_rng(random_state)
@@ -71,7 +71,7 @@ def spiked_covariance(
 
 
 def _samples(directions: FloatArray, spikes: FloatArray, noise: FloatArray, rng: np.random.Generator) -> Operator:
-    """Rows with a signal of random sign for one spike, a common signal for more."""
+    """Return rows with a signal of random sign for one spike, or units with a common signal for more spikes."""
     if spikes.size > 1:
         return samples.spiked(directions.T, spikes, noise)
     signs = rng.choice([-1.0, 1.0], size=(len(noise), 1))

@@ -1,8 +1,8 @@
-"""The paper's figures again: one thin file each, one runner, one writer. No algorithm lives here.
+"""Reproduction of the paper's figures: one short file per figure, one runner, one writer, and no algorithms.
 
-Every fit is seeded, so that a figure can be made again to the last digit. Seeds are for experiments only: whoever
-knows one can take the noise off, and the ledger of every fit here says so. The data are synthetic, so nobody is
-harmed.
+Every fit is seeded, so that figures can be reproduced to the last digit. Seeds are for experiments only: anyone
+who knows the seed can subtract the noise, so the ledger of every fit is marked as not private. The data are
+synthetic, so nobody is harmed.
 """
 
 from eigenveil.experiments.figure import Figure

@@ -1,7 +1,7 @@
-"""Results that are kept as they come, so that a run which was interrupted goes on where it was.
+"""Cache of results. Each result is saved as soon as it is computed, so that an interrupted run can resume.
 
-One JSON object per line. A line is written by a single call and only ever appended; the last one may be torn by a
-crash, and is then left out.
+The file has one JSON object per line. A line is appended by a single write and never changed. A crash may leave an
+incomplete last line, which is ignored.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Cache:
         return self._values[key]
 
     def add(self, key: str, zeta: float, **about: Any) -> None:
-        """Keep a result, with what a reader of the file may want to know about it."""
+        """Save a result. `about` is stored for readers of the file."""
         self._values[key] = zeta
         text = json.dumps({"key": key, "zeta": zeta, **about}) + "\n"
         with self._path.open("ab+", buffering=0) as file:
@@ -57,7 +57,7 @@ class Cache:
 
 
 def _parsed(line: bytes) -> tuple[str, float] | None:
-    """Key and result; None for a line that was torn."""
+    """Return key and result, or None for an incomplete line."""
     try:
         kept = json.loads(line)
         return str(kept["key"]), float(kept["zeta"])

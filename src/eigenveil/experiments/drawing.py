@@ -1,4 +1,4 @@
-"""The picture of a table: told apart by mark, dash and grey as well as by colour."""
+"""Plot of a table. Curves are distinguishable by marker, dashes and grey level as well as by colour."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_FOR_USE = "Fits are seeded, which is for experiments only; the data are synt
 
 @dataclass(frozen=True)
 class Style:
-    """How a curve looks."""
+    """Line style of a curve."""
 
     colour: str
     mark: str
@@ -50,12 +50,12 @@ STYLES = {
     names.GAUSS_2_PRINTED: Style("#56B4E9", "D", "--"),
     names.BOUND: Style("#555555", "", ":", 1.6),
 }
-"""Colours of Okabe and Ito. Dashed is what is not private; dotted is a bound."""
+"""Colours from the palette of Okabe and Ito. Dashed curves are not private; dotted curves are bounds."""
 _SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "font.size": 9.0}
 
 
 def draw(table: Table, figure: Figure, stem: Path) -> list[Path]:
-    """Write the picture as SVG and PNG beside each other; the command is in it, and in its metadata."""
+    """Write the plot as SVG and PNG. Both contain the command, in the caption and in the metadata."""
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": figure.name}):
         canvas = _canvas(table, figure)
         about = {"Title": figure.title, "Description": table.command}
@@ -123,12 +123,12 @@ def _look(name: str) -> dict[str, Any]:
 def _shaded(axes: Axes, rows: Sequence[Row], name: str) -> None:
     x = [row.x for row in rows]
     axes.plot(x, [row.mean for row in rows], **_look(name))
-    low = [max(row.low, row.mean / 10) for row in rows]  # no room for 0 on a logarithmic axis; see the table
+    low = [max(row.low, row.mean / 10) for row in rows]  # a logarithmic axis cannot show 0; the table does
     axes.fill_between(x, low, [row.high for row in rows], color=STYLES[name].colour, alpha=0.18, linewidth=0)
 
 
 def _bars(axes: Axes, rows: Sequence[Row], name: str, *, shift: float) -> None:
-    """Points side by side, so that their bars can be seen."""
+    """Draw points with error bars, shifted sideways so that the bars do not overlap."""
     x, mean = [row.x + shift for row in rows], [row.mean for row in rows]
     if METHODS[name].fit is None:
         axes.plot(x, mean, **_look(name))

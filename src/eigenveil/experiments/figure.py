@@ -1,4 +1,4 @@
-"""What a figure is: an axis, its values, a setting, the curves, and what the paper says about it."""
+"""Definition of a figure: an axis and its values, a setting, the curves, and the paper's statement about it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from eigenveil.experiments.methods import EVERY, METHODS
 from eigenveil.experiments.setting import Setting
 
 QUICK_N, QUICK_D = 1_000, 30
-"""Sizes of a quick run, where they are not the axis."""
+"""Values of n and d in a quick run, unless they are the axis."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One point of one curve: where it stands, and how it is had."""
+    """One point of one curve: its position, method and setting."""
 
     panel: float | None
     x: float
@@ -25,40 +25,40 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A definition; everything else is done by the runner and the writer.
+    """Definition of a figure. The runner and the writer do the rest.
 
     Parameters
     ----------
     name, title : str
-        In files and options; above the picture.
+        Name in files and options; title above the plot.
     where : str
-        Its label in the paper.
+        Label of the figure in the paper.
     says : str
-        What the paper says it shows, in our words.
+        What the figure shows according to the paper, in our words.
     choice : str
-        What the paper leaves open here, and how it was chosen.
+        What the paper leaves open, and our choice.
     axis, values : str and numbers
-        The field of `Setting` that varies, and how.
+        Field of `Setting` on the x axis, and its values.
     panel, panels : str and numbers, optional
-        A second field: one panel for each of its values.
+        A second field, with one panel for each of its values.
     base : Setting
         All other fields.
     methods : tuple of str
         The curves.
     only : mapping
-        Methods that are run at some of the values alone, since they are slow, and these values.
+        For slow methods, the values at which they are run.
     quick : tuple
-        The values of a quick run.
+        Values of a quick run.
     quick_panels : tuple
-        Its panels.
+        Panels of a quick run.
     quick_base : mapping
-        Fields of its setting; n and d are small anyway.
+        Fields of the setting of a quick run. By default only n and d are changed, to small values.
     bars : {"ci", "sd"}
-        What is shaded or drawn as bars: a 95 % interval of the mean, or the standard deviation of a trial.
+        Meaning of the shades or bars: a 95 % interval of the mean, or the standard deviation over trials.
     label : str
-        Of the axis.
+        Label of the x axis.
     linear : bool
-        Whether the axis is linear; logarithmic else.
+        Whether the x axis is linear instead of logarithmic.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Figure:
     linear: bool = False
 
     def cells(self, *, quick: bool = False) -> Iterator[Cell]:
-        """All points of all curves, curve by curve."""
+        """Yield all points of all curves, curve by curve."""
         base = replace(self.base, **{"n": QUICK_N, "d": QUICK_D, **self.quick_base}) if quick else self.base
         values = self.quick if quick else self.values
         panels = self.quick_panels if quick else self.panels
@@ -96,7 +96,7 @@ class Figure:
                     yield Cell(panel=panel, x=x, method=method, setting=mine)
 
     def _has(self, method: str, x: float, *, quick: bool) -> bool:
-        """Whether a method has a point there; in quick runs slow ones have the last alone."""
+        """Return whether a method has a point at `x`. In quick runs, slow methods have only the last point."""
         if quick and METHODS[method].one_in > 1:
             return x == self.quick[-1]
         return quick or x in self.only.get(method, self.values)

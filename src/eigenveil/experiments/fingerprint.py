@@ -1,4 +1,4 @@
-"""Which code made a number: a cached result is worth nothing once that code has changed."""
+"""Fingerprint of the code that results depend on. A cached result is invalid once that code has changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-ROOMS = (
+PACKAGES = (
     "subspace",
     "oracles",
     "mechanisms",
@@ -22,15 +22,15 @@ ROOMS = (
     "metrics",
     "schedules",
 )
-"""Rooms whose code decides on results."""
+"""Packages whose code affects results."""
 FILES = ("experiments/setting.py", "experiments/fits.py", "experiments/runner.py")
 
 
 @functools.cache
 def fingerprint() -> str:
-    """A hash of the versions of eigenveil and numpy, and of the code that results depend on.
+    """Return a hash of the versions of eigenveil and numpy, and of the code that results depend on.
 
-    Docstrings, comments and layout do not count.
+    Docstrings, comments and formatting do not affect the hash.
     """
     digest = hashlib.sha256(f"{version('eigenveil')} {version('numpy')}".encode())
     for path in _files(Path(__file__).parent.parent):
@@ -41,7 +41,7 @@ def fingerprint() -> str:
 
 
 def meaning(source: str) -> str:
-    r"""Python code without what is only said about it.
+    r"""Return a canonical form of Python code without docstrings, comments and formatting.
 
     Examples
     --------
@@ -54,12 +54,12 @@ def meaning(source: str) -> str:
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            node.body = [one for one in body if not _is_said(one)]  # type: ignore[attr-defined]
+            node.body = [one for one in body if not _is_docstring(one)]  # type: ignore[attr-defined]
     return ast.dump(tree)
 
 
-def _is_said(statement: ast.stmt) -> bool:
-    """Whether it is a string that stands alone, as docstrings do."""
+def _is_docstring(statement: ast.stmt) -> bool:
+    """Return whether a statement is a string alone, like a docstring."""
     return (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Constant)
@@ -68,7 +68,7 @@ def _is_said(statement: ast.stmt) -> bool:
 
 
 def _files(package: Path) -> Iterator[Path]:
-    for room in ROOMS:
-        yield from sorted(path for path in (package / room).rglob("*") if path.suffix in {".py", ".c", ".h"})
+    for part in PACKAGES:
+        yield from sorted(path for path in (package / part).rglob("*") if path.suffix in {".py", ".c", ".h"})
     for name in FILES:
         yield package / name

@@ -1,10 +1,10 @@
-"""The fits behind the curves: which function of eigenveil each is, and what it is handed.
+"""Fits behind the curves: the function of eigenveil that each curve calls, and its arguments.
 
-All are run under replace-one with n public: literal k-DP-PCA knows no other relation, and so all cost the same
-guarantee. Baselines and the paper's methods are handed true clips and spectra, as in the paper; k-DP-PCA with the
-tracked mean and tracked PCA are handed nothing, and pay for what they need.
+All methods run under replace-one with n public. Literal k-DP-PCA supports no other relation, so this gives all
+methods the same guarantee. Baselines and the paper's methods receive true clips and spectra, as in the paper.
+k-DP-PCA with the tracked mean and tracked PCA receive nothing, and spend budget on what they need.
 
-A change in this file makes all results be run again; what is only said of a method stands in `methods`.
+A change of code in this file invalidates all cached results. Descriptions of methods are therefore in `methods`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from eigenveil.subspace import (
 
 RELATION = Relation.REPLACE
 Fit = Callable[[Dataset, Setting, int], Release]
-"""From data, setting and seed to a release."""
+"""Function from data, setting and seed to a release."""
 
 
 def _with(setting: Setting, seed: int) -> dict[str, Any]:
-    """What every method is told. One thread: trials run side by side."""
+    """Return the arguments common to all methods. One thread each, because trials run in parallel."""
     return {
         "epsilon": setting.epsilon,
         "delta": setting.delta,
@@ -49,7 +49,7 @@ def _with(setting: Setting, seed: int) -> dict[str, Any]:
 
 
 def _plain(data: Dataset, setting: Setting, _: int) -> Release:
-    """The top eigenvectors of the mean of all A_i."""
+    """Return the top eigenvectors of the mean of all A_i, without noise."""
     every = chain.from_iterable(partition.blocks() for partition in data.samples.partitions())
     rows = (np.asarray(block.values, dtype=np.float64) for block in every)
     mean = sum((block.T @ block for block in rows), np.zeros((setting.d, setting.d))) / setting.n

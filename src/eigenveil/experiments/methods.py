@@ -1,4 +1,4 @@
-"""The curves: what they are called, what they are worth, and when they are run."""
+"""Methods shown as curves: their names, whether they are private, and in which trials they run."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class Method:
     Parameters
     ----------
     name, label : str
-        In files and options; in pictures.
+        Name in files and options; label in plots.
     private : bool
-        Whether it would be private if it were not seeded.
+        Whether the method would be private without a seed.
     what : str
-        How it is run, in a sentence.
+        How the method is run, in one sentence.
     has_rates : bool
-        Whether learning rates matter to it.
+        Whether the method uses learning rates.
     one_in : int
-        It is run in one of so many trials: slow methods, whose curves then rest on fewer.
+        Run the method in one of this many trials. Slow methods have fewer trials per point.
     """
 
     name: str
@@ -35,19 +35,19 @@ class Method:
 
     @property
     def fit(self) -> Fit | None:
-        """How it is run; None for a bound, which is computed and not run."""
+        """Function that runs the method; None for a bound, which is computed directly."""
         return FITS.get(self.name)
 
-    def trials(self, asked: int) -> int:
-        """How many of the trials asked for it is run in; at least 2 of them.
+    def trials(self, requested: int) -> int:
+        """Return the number of trials of this method out of `requested` trials; at least 2 if possible.
 
         Examples
         --------
         >>> slow = METHODS["k-dp-ojas-printed"]
-        >>> [slow.trials(asked) for asked in (1, 2, 50)], METHODS["gauss-1"].trials(50)
+        >>> [slow.trials(requested) for requested in (1, 2, 50)], METHODS["gauss-1"].trials(50)
         ([1, 2, 5], 50)
         """
-        return 0 if self.fit is None else min(asked, max(2, asked // self.one_in))
+        return 0 if self.fit is None else min(requested, max(2, requested // self.one_in))
 
 
 METHODS = {
@@ -57,7 +57,7 @@ METHODS = {
             name=names.PLAIN,
             label="PCA, not private",
             private=False,
-            what="eigenvectors of the mean of all units: the floor that the sample sets",
+            what="eigenvectors of the mean of all units: the error of the sample alone",
         ),
         Method(
             name=names.GAUSS_1,
@@ -69,7 +69,7 @@ METHODS = {
             name=names.GAUSS_1_BOUGHT,
             label="DP-Gauss-1, clip bought",
             private=True,
-            what="handed nothing: a clip that holds three quarters of the units is bought",
+            what="receives no clip: it buys one that exceeds the norm of three quarters of the units",
         ),
         Method(
             name=names.GAUSS_2,
@@ -100,7 +100,7 @@ METHODS = {
             name=names.LITERAL_LOG_BATCHES,
             label="k-DP-PCA, B = n/log^3 n",
             private=True,
-            what="as printed, with the batches that the theory asks for; in one of ten trials, as it is slow",
+            what="as printed, with the batch size that the theory requires; in one of ten trials, as it is slow",
             has_rates=True,
             one_in=10,
         ),
@@ -108,8 +108,8 @@ METHODS = {
             name=names.LITERAL_FIXED,
             label="k-DP-PCA, range fixed",
             private=True,
-            what="PrivMean alone, handed the true top eigenvalue of the gradients' spread; B = sqrt(n); in one of "
-            "ten trials",
+            what="PrivMean alone, with the true top eigenvalue of the gradients' covariance; B = sqrt(n); in one "
+            "of ten trials",
             has_rates=True,
             one_in=10,
         ),
@@ -117,7 +117,7 @@ METHODS = {
             name=names.LITERAL_FIXED_FOUR,
             label="k-DP-PCA, range fixed, four batches",
             private=True,
-            what="the same with four batches per component, as large as four can be; in one of ten trials",
+            what="the same with four batches per component, the largest possible; in one of ten trials",
             has_rates=True,
             one_in=10,
         ),
@@ -125,13 +125,13 @@ METHODS = {
             name=names.TRACKED_MEAN,
             label="k-DP-PCA, tracked mean",
             private=True,
-            what="one radius search and a tracked centre in place of PrivRange and PrivMean; power steps",
+            what="one radius search and a tracked centre instead of PrivRange and PrivMean; power steps",
         ),
         Method(
             name=names.TRACKED_MEAN_RATES,
             label="k-DP-PCA, tracked mean, rates",
             private=True,
-            what="the same with the experiments' learning rates in place of power steps",
+            what="the same with the experiments' learning rates instead of power steps",
             has_rates=True,
         ),
         Method(
@@ -145,13 +145,13 @@ METHODS = {
             name=names.TRACKED,
             label="tracked block (ours)",
             private=True,
-            what="`tracked_pca`, handed nothing",
+            what="`tracked_pca`, which receives no public information about the data",
         ),
         Method(
             name=names.OJAS_PRINTED,
             label="k-DP-Ojas, printed noise: NOT PRIVATE",
             private=False,
-            what="one unit a step, noise multiplier as printed with C' = 1, clip lambda_1, rates 1/(1 + j); in "
+            what="one unit per step, noise multiplier as printed with C' = 1, clip lambda_1, rates 1/(1 + j); in "
             "one of ten trials, as it is slow",
             has_rates=True,
             one_in=10,
@@ -160,13 +160,13 @@ METHODS = {
             name=names.GAUSS_2_PRINTED,
             label="DP-Gauss-2 as printed: NOT PRIVATE",
             private=False,
-            what="noise on the gap without beta, drawn again where the gap is not positive",
+            what="noise on the gap does not scale with beta, and is drawn again if the gap is not positive",
         ),
         Method(
             name=names.BOUND,
             label="paper's lower bound (rate)",
             private=False,
-            what="corollary-lower-bound-spiked-cov for Gaussian rows, its unknown constant taken as 1",
+            what="corollary-lower-bound-spiked-cov for Gaussian rows, with its unknown constant set to 1",
         ),
     )
 }
@@ -184,4 +184,4 @@ EVERY = (
     names.GAUSS_2_PRINTED,
     names.BOUND,
 )
-"""The curves that a figure has unless it says otherwise."""
+"""Default curves of a figure."""

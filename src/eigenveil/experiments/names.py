@@ -1,4 +1,4 @@
-"""What the curves are called in files: as short as can be, and never changed, since tables are read by them."""
+"""Names of the curves in files. They must never change, because saved tables refer to them."""
 
 PLAIN = "plain"
 GAUSS_1, GAUSS_1_BOUGHT = "gauss-1", "gauss-1-bought"

@@ -1,4 +1,4 @@
-"""From the name of a figure to its files."""
+"""Run figures, and write their tables, plots and the page of claims."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from eigenveil.experiments.cache import Cache
 from eigenveil.experiments.claims import CLAIMS
 from eigenveil.experiments.figure import Figure
 from eigenveil.experiments.figures import FIGURES
-from eigenveil.experiments.runner import Heard, results, run_missing
+from eigenveil.experiments.runner import ProgressCallback, results, run_missing
 from eigenveil.experiments.table import Table, read_table, summary, write_table
 from eigenveil.experiments.verdicts import page
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What decides on the numbers of a figure.
+    """Settings that determine the numbers of a figure.
 
     Parameters
     ----------
     trials : int
-        Data sets per point; slow methods see fewer of them.
+        Datasets per point. Slow methods run on fewer of them.
     seed : int
-        All randomness follows from it, that of the data and that of the noise.
+        Seed of all randomness, of the data and of the noise.
     quick : bool
-        A few small points, to see that all works.
+        Run only a few small points, to check that everything works.
     """
 
     trials: int = 50
@@ -34,15 +34,15 @@ class Run:
     quick: bool = False
 
     def command(self, figure: str) -> str:
-        """What to type for the same numbers.
+        """Return the command that reproduces the numbers.
 
         Examples
         --------
         >>> Run(trials=2, quick=True).command("spiked-d")
         'eigenveil reproduce spiked-d --trials 2 --seed 0 --quick'
         """
-        words = f"eigenveil reproduce {figure} --trials {self.trials} --seed {self.seed}"
-        return f"{words} --quick" if self.quick else words
+        command = f"eigenveil reproduce {figure} --trials {self.trials} --seed {self.seed}"
+        return f"{command} --quick" if self.quick else command
 
 
 def reproduce(
@@ -52,39 +52,45 @@ def reproduce(
     out: Path,
     cache: Path,
     workers: int = 1,
-    heard: Heard = lambda *_: None,
+    on_progress: ProgressCallback = lambda *_: None,
 ) -> dict[str, list[Path]]:
-    """Run what is missing of the figures, and write table and pictures of each.
+    """Run the missing fits of the figures, and write the table and plots of each.
 
     Parameters
     ----------
     figures : iterable of Figure
-        Cells that several of them have are run once.
+        Figures to make. Cells that several figures share are run once.
     run : Run
-        Trials, seed, quick or not.
+        Number of trials, seed, and whether it is a quick run.
     out, cache : Path
-        Folders for the files, and for results of single fits.
+        Folders for the output files, and for results of single fits.
     workers : int
-        Processes.
-    heard : callable
-        Told of progress.
+        Number of processes.
+    on_progress : callable
+        Called with the progress; see `ProgressCallback`.
 
     Returns
     -------
     dict
-        The files of every figure.
+        Output files by name of figure.
     """
     chosen = list(figures)
     kept = Cache(cache)
     run_missing(
-        chosen, trials=run.trials, seed=run.seed, quick=run.quick, cache=kept, workers=workers, heard=heard
+        chosen,
+        trials=run.trials,
+        seed=run.seed,
+        quick=run.quick,
+        cache=kept,
+        workers=workers,
+        on_progress=on_progress,
     )
     out.mkdir(parents=True, exist_ok=True)
     return {figure.name: _write(figure, run, kept, out) for figure in chosen}
 
 
 def _write(figure: Figure, run: Run, cache: Cache, out: Path) -> list[Path]:
-    from eigenveil.experiments.drawing import draw  # noqa: PLC0415  # matplotlib takes its time to import
+    from eigenveil.experiments.drawing import draw  # noqa: PLC0415  # matplotlib is slow to import
 
     values = results(figure, trials=run.trials, seed=run.seed, quick=run.quick, cache=cache)
     rows = [summary(*place, zetas) for place, zetas in values.items()]
@@ -97,7 +103,7 @@ def _write(figure: Figure, run: Run, cache: Cache, out: Path) -> list[Path]:
 
 
 def write_claims(out: Path, target: Path) -> Path:
-    """Write what became of the paper's claims, from the tables in `out` alone."""
+    """Write the page of claims with their verdicts, from the tables in `out` alone."""
     tables = {
         name: read_table(figure, out / f"{name}.csv")
         for name, figure in FIGURES.items()

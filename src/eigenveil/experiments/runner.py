@@ -1,8 +1,8 @@
-"""Runs what is missing of some figures: trials side by side, each result kept as it comes.
+"""Run the missing fits of some figures, in parallel over trials, and cache each result.
 
-1  cells of all figures x trials, less those that the cache has; cells that two figures share are run once
-2  what is to run on the same data goes together: a job
-3  jobs over processes, the largest first; only this process writes to the cache
+1  collect all cells of all figures x trials that are not cached; cells that two figures share are run once
+2  group the fits on the same dataset into a job
+3  distribute the jobs over processes, largest first; only the main process writes to the cache
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from eigenveil.experiments.methods import METHODS
 from eigenveil.experiments.setting import Setting
 from eigenveil.metrics import zeta
 
-Heard = Callable[[int, int, str], None]
-"""Told how many fits are done, of how many, and what was done last."""
+ProgressCallback = Callable[[int, int, str], None]
+"""Called with the number of completed fits, the total number, and a description of the last job."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """One method on one data set."""
+    """One method on one dataset."""
 
     method: str
     setting: Setting
 
     def key(self, trial: int, seed: int) -> str:
-        """Stands for all that decides on the result, the code included."""
+        """Return a cache key that depends on everything that affects the result, including the code."""
         return _digest(fingerprint(), self.method, asdict(self.setting), trial, seed)[:24]
 
 
 @dataclass(frozen=True)
 class Job:
-    """Fits that see the same data."""
+    """Fits on the same dataset."""
 
     data: Setting
     trial: int
@@ -52,8 +52,8 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Done:
-    """What came of a fit, and how long a processor was busy with it."""
+class FitResult:
+    """Result of a fit, and its processor time in seconds."""
 
     fit: Fit
     zeta: float
@@ -68,26 +68,26 @@ def run_missing(
     quick: bool,
     cache: Cache,
     workers: int = 1,
-    heard: Heard = lambda *_: None,
+    on_progress: ProgressCallback = lambda *_: None,
 ) -> int:
-    """Run all fits of the figures that the cache does not have; returns how many."""
+    """Run all fits of the figures that are not cached. Return how many there were."""
     jobs = list(_jobs(figures, trials=trials, seed=seed, quick=quick, cache=cache))
     total, count = sum(len(job.fits) for job in jobs), 0
-    heard(0, total, "")
-    with _mapped(jobs, workers) as results:
+    on_progress(0, total, "")
+    with _run_jobs(jobs, workers) as results:
         for job, done in results:
             for one in done:
                 about = {"method": one.fit.method, "trial": job.trial, "seed": seed, "seconds": one.seconds}
                 cache.add(one.fit.key(job.trial, seed), one.zeta, **about, **asdict(one.fit.setting))
             count += len(done)
-            heard(count, total, f"n = {job.data.n:,}, d = {job.data.d}, trial {job.trial + 1}")
+            on_progress(count, total, f"n = {job.data.n:,}, d = {job.data.d}, trial {job.trial + 1}")
     return total
 
 
 def results(
     figure: Figure, *, trials: int, seed: int, quick: bool, cache: Cache
 ) -> dict[tuple[float | None, float, str], list[float]]:
-    """Zeta of every trial, by panel, x and method; bounds are computed here."""
+    """Return zeta of every trial, by panel, x and method. Bounds are computed here."""
     out = {}
     for cell in figure.cells(quick=quick):
         method = METHODS[cell.method]
@@ -97,25 +97,25 @@ def results(
     return out
 
 
-def run_job(job: Job) -> tuple[Job, list[Done]]:
-    """Draw the data, and run every fit on them."""
+def run_job(job: Job) -> tuple[Job, list[FitResult]]:
+    """Draw the dataset, and run every fit on it."""
     data = job.data.draw(_seed("data", asdict(job.data), job.trial, job.seed))
     done = []
     for fit in job.fits:
         method = METHODS[fit.method]
-        assert method.fit is not None, "bounds are not run"
+        assert method.fit is not None, "bounds are computed, not run"
         begin = time.process_time()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of seeds, of bottoms: the figure says so, and shows it
-            # seeded, so that the figure can be made again: for experiments only, never where data are someone's
+            warnings.simplefilter("ignore")  # warnings about seeds and bottom outputs; the figure states both
+            # seeded, so that the figure can be reproduced: for experiments only, never for data about people
             release = method.fit(data, fit.setting, _seed(fit.method, asdict(fit.setting), job.trial, job.seed))
         seconds = round(time.process_time() - begin, 3)
-        done.append(Done(fit, zeta(release.components, data.covariance), seconds))
+        done.append(FitResult(fit, zeta(release.components, data.covariance), seconds))
     return job, done
 
 
 def _jobs(figures: Iterable[Figure], *, trials: int, seed: int, quick: bool, cache: Cache) -> Iterator[Job]:
-    """What is missing, the largest data first."""
+    """Return the jobs of all fits that are not cached, largest dataset first."""
     together: dict[tuple[Setting, int], dict[Fit, None]] = {}
     for figure in figures:
         for cell in figure.cells(quick=quick):
@@ -128,20 +128,20 @@ def _jobs(figures: Iterable[Figure], *, trials: int, seed: int, quick: bool, cac
 
 
 @contextmanager
-def _mapped(jobs: list[Job], workers: int) -> Iterator[Iterable[tuple[Job, list[Done]]]]:
-    """Jobs done, in any order; within this process where one worker is enough."""
+def _run_jobs(jobs: list[Job], workers: int) -> Iterator[Iterable[tuple[Job, list[FitResult]]]]:
+    """Yield an iterable of completed jobs, in any order. With one worker they run in this process."""
     if workers <= 1 or len(jobs) <= 1:
         yield map(run_job, jobs)
         return
-    with _one_thread_each():
-        pool = multiprocessing.get_context("spawn").Pool(min(workers, len(jobs)), initializer=_leave_interrupts)
+    with _single_threaded():
+        pool = multiprocessing.get_context("spawn").Pool(min(workers, len(jobs)), initializer=_ignore_interrupts)
     with pool:
         yield pool.imap_unordered(run_job, jobs)
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Processes started within it do not compete by threads of their own."""
+def _single_threaded() -> Iterator[None]:
+    """Limit processes started in the block to one thread, so that they do not compete."""
     names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, "1"))
@@ -155,8 +155,8 @@ def _one_thread_each() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _leave_interrupts() -> None:
-    """Ctrl-C is for the process that started this one."""
+def _ignore_interrupts() -> None:
+    """Ignore Ctrl-C in workers; the main process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -1,4 +1,4 @@
-"""The numbers of a figure: one row per point of a curve, as CSV with its command on top."""
+"""Tables of figures: one row per point of a curve, as CSV that starts with its command."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ COLUMNS = ("method", "guarantee", "trials", "mean", "sd", "ci95_low", "ci95_high
 
 @dataclass(frozen=True)
 class Row:
-    """A point: its place, how many trials it rests on, and what came of them.
+    """Point of a curve: its position, its number of trials, and statistics of zeta over the trials.
 
-    `sd` is that of a trial; `low` and `high` are the ends of a 95 % interval (Student) for the mean. All three are
-    nan where there are too few trials, and for bounds.
+    `sd` is the standard deviation over trials; `low` and `high` are the ends of a 95 % interval (Student) for the
+    mean. All three are nan if there are too few trials, and for bounds.
     """
 
     panel: float | None
@@ -40,7 +40,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A figure's rows, and the command that made them."""
+    """Rows of a figure, and the command that created them."""
 
     figure: str
     command: str
@@ -48,20 +48,20 @@ class Table:
 
     @property
     def quick(self) -> bool:
-        """Whether a quick run made it, whose sizes are not the paper's."""
+        """Whether the table is from a quick run, which does not use the paper's sizes."""
         return "--quick" in self.command.split()
 
     def curve(self, method: str, panel: float | None = None) -> dict[float, Row]:
-        """The rows of a method by x."""
+        """Return the rows of a method, by x."""
         return {row.x: row for row in self.rows if row.method == method and row.panel == panel}
 
     def panels(self) -> tuple[float | None, ...]:
-        """The panels, in order."""
+        """Return the panels, in order."""
         return tuple(dict.fromkeys(row.panel for row in self.rows))
 
 
 def summary(panel: float | None, x: float, method: str, values: list[float]) -> Row:
-    """The row of a point.
+    """Summarise the trials of a point as a row.
 
     Examples
     --------
@@ -81,18 +81,18 @@ def summary(panel: float | None, x: float, method: str, values: list[float]) -> 
 
 
 def write_table(table: Table, figure: Figure, path: Path) -> None:
-    """Write CSV: comments that say what this is and how it was made, then the rows."""
+    """Write the table as CSV: comments with its description and command, then the rows."""
     setting = figure.base
     terms = f"epsilon = {setting.epsilon:g}, delta = {setting.delta:g}, relation: {RELATION.value} for all methods"
     text = io.StringIO()
     for line in (
         f"made by: {table.command}",
         f"{figure.title}; paper: {figure.where}",
-        f"what the paper says: {figure.says}",
-        f"what is chosen here: {figure.choice}",
-        f"zeta = sqrt(1 - energy kept / best) with the true covariance; {terms}",
+        f"according to the paper: {figure.says}",
+        f"our choices: {figure.choice}",
+        f"zeta = sqrt(1 - captured energy / best energy) with the true covariance; {terms}",
         "all fits are seeded, which is for experiments only: the guarantee is that of an unseeded run",
-        "sd: of a trial; ci95: of the mean, Student; bounds have no trials",
+        "sd: standard deviation over trials; ci95: Student interval of the mean; bounds have no trials",
     ):
         text.write(f"# {line}\n")
     writer = csv.writer(text, lineterminator="\n")
@@ -106,12 +106,12 @@ def write_table(table: Table, figure: Figure, path: Path) -> None:
 
 
 def read_table(figure: Figure, path: Path) -> Table:
-    """Read what `write_table` wrote."""
+    """Read a table written by `write_table`."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    said = [line for line in lines if line.startswith("#")]
-    if not said or not said[0].startswith("# made by: "):
+    comments = [line for line in lines if line.startswith("#")]
+    if not comments or not comments[0].startswith("# made by: "):
         raise InvalidInputError(
-            f"expected a table made by `eigenveil reproduce` in {path}, got another file.",
+            f"expected a table from `eigenveil reproduce` in {path}, got another file.",
             hint=f"Run: eigenveil reproduce {figure.name}",
         )
     rows = tuple(
@@ -122,13 +122,13 @@ def read_table(figure: Figure, path: Path) -> Table:
             int(one["trials"]),
             *(float(one[name] or "nan") for name in ("mean", "sd", "ci95_low", "ci95_high", "median")),
         )
-        for one in csv.DictReader(lines[len(said) :])
+        for one in csv.DictReader(lines[len(comments) :])
     )
-    return Table(figure.name, said[0].removeprefix("# made by: "), rows)
+    return Table(figure.name, comments[0].removeprefix("# made by: "), rows)
 
 
 def guarantee(method: str, figure: Figure) -> str:
-    """What the curve would be worth if it were not seeded."""
+    """Return the guarantee that the method would have without a seed."""
     one = METHODS[method]
     if one.private:
         return f"epsilon={figure.base.epsilon:g} delta={figure.base.delta:g}"

@@ -1,4 +1,4 @@
-"""How a claim is tried on tables, and how what came of it is told."""
+"""Check claims against tables, and write the verdicts."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Tables = Mapping[str, Table]
 Place = tuple[str, float | None, float]
 """Figure, panel and x."""
 NOTHING_LEARNT = 0.8
-"""A mean zeta above which a curve is taken to know nothing of the data."""
+"""Mean zeta above which a method is considered to have learnt nothing from the data."""
 
 
 class Form(StrEnum):
-    """What stands in for the paper's methods."""
+    """Form in which the paper's methods are run."""
 
     VALID = "as printed, valid noise"
     TRACKED = "tracked mean in k-DP-PCA"
@@ -32,13 +32,13 @@ class Form(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """Whether a claim holds in one form, and the numbers that say so.
+    """Whether a claim holds in one form, with the numbers that show it.
 
-    "in part": at some points, half of them at least. "emptily": it holds, since what it is compared with learns
-    nothing.
+    "in part": it holds at some points, at least half of them. "vacuously": it holds because the method it is
+    compared with learns nothing.
     """
 
-    holds: Literal["yes", "in part", "emptily", "no"]
+    holds: Literal["yes", "in part", "vacuously", "no"]
     numbers: str
 
 
@@ -47,20 +47,20 @@ Check = Callable[[Tables], Finding]
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """What the paper says, in our words, and how it is tried.
+    """A claim of the paper, in our words, and its checks.
 
     Parameters
     ----------
     where : str
-        Section or label.
+        Section or label in the paper.
     says : str
         The claim.
     figures : tuple of str
-        The figures it is tried on; none where it is no matter of measurement.
+        Figures on which it is checked; empty if it cannot be checked by measurement.
     checks : mapping
-        By form.
+        Check for each form.
     note : str
-        In place of a verdict where there is no figure; else a word of caution.
+        Replaces the verdict if there are no figures; otherwise a remark on it.
     """
 
     where: str
@@ -74,7 +74,7 @@ class Claim:
 
 
 def points(tables: Tables, figures: Sequence[str], method: str) -> dict[Place, Row]:
-    """All points of a method in some figures."""
+    """Return all points of a method in some figures."""
     return {(name, row.panel, row.x): row for name in figures for row in tables[name].rows if row.method == method}
 
 
@@ -87,9 +87,9 @@ def ahead(
     somewhere: bool = False,
     of_anything: bool = False,
 ) -> Check:
-    """`one` is below `factor` times the best of the others, at every point that all have.
+    """Check that `one` is below `factor` times the best of the others, at every point that all methods have.
 
-    `somewhere`: at one of them at least. `of_anything`: even if what it is compared with learns nothing.
+    `somewhere`: one such point is enough. `of_anything`: the others may have learnt nothing.
     """
 
     def check(tables: Tables) -> Finding:
@@ -108,14 +108,14 @@ def ahead(
             return Finding("no", numbers)
         empty = min(best[place] for place in won) > NOTHING_LEARNT and not of_anything
         if empty:
-            return Finding("emptily", numbers)
+            return Finding("vacuously", numbers)
         return Finding("yes" if somewhere or len(won) == len(shared) else "in part", numbers)
 
     return check
 
 
 def ahead_at(figure: str, one: str, other: str, *, end: Literal["first", "last"], factor: float) -> Check:
-    """At the first or last x that both have, `one` is at most `factor` times the other."""
+    """Check that `one` is at most `factor` times the other, at the first or last x that both have."""
 
     def check(tables: Tables) -> Finding:
         mine, rival = (tables[figure].curve(method) for method in (one, other))
@@ -125,13 +125,13 @@ def ahead_at(figure: str, one: str, other: str, *, end: Literal["first", "last"]
         numbers = f"at {x:g}: {_label(one)} {_short(left)}, {_label(other)} {_short(right)}"
         if left > factor * right:
             return Finding("no", numbers)
-        return Finding("emptily" if right > NOTHING_LEARNT else "yes", numbers)
+        return Finding("vacuously" if right > NOTHING_LEARNT else "yes", numbers)
 
     return check
 
 
 def reaches(figure: str, method: str, *, zeta: float) -> Check:
-    """At the last x, the method's mean is at most so much."""
+    """Check that the method's mean is at most `zeta` at the last x."""
 
     def check(tables: Tables) -> Finding:
         row = max(tables[figure].curve(method).values(), key=lambda row: row.x)
@@ -141,7 +141,7 @@ def reaches(figure: str, method: str, *, zeta: float) -> Check:
 
 
 def learns_anywhere(figures: Sequence[str], method: str, *, zeta: float) -> Check:
-    """Somewhere the method's mean is at most so much."""
+    """Check that the method's mean is at most `zeta` at some point."""
 
     def check(tables: Tables) -> Finding:
         means = [row.mean for row in points(tables, figures, method).values()]
@@ -151,7 +151,7 @@ def learns_anywhere(figures: Sequence[str], method: str, *, zeta: float) -> Chec
 
 
 def improves(figure: str, method: str) -> Check:
-    """The mean falls from each x to the next."""
+    """Check that the mean decreases from each x to the next."""
 
     def check(tables: Tables) -> Finding:
         means = _means(tables[figure], method)
@@ -162,21 +162,21 @@ def improves(figure: str, method: str) -> Check:
 
 
 def level(figure: str, method: str, *, factor: float) -> Check:
-    """The largest mean is at most `factor` times the smallest."""
+    """Check that the largest mean is at most `factor` times the smallest."""
 
     def check(tables: Tables) -> Finding:
         means = _means(tables[figure], method)
         times = max(means) / min(means)
         numbers = f"{_label(method)} varies by {times:.3g} ({_range(means)})"
         if times <= factor and min(means) > NOTHING_LEARNT:
-            return Finding("emptily", numbers)
+            return Finding("vacuously", numbers)
         return Finding(_yes(times <= factor), numbers)
 
     return check
 
 
 def varies(figure: str, method: str, *, factor: float) -> Check:
-    """The largest mean is at least `factor` times the smallest."""
+    """Check that the largest mean is at least `factor` times the smallest."""
 
     def check(tables: Tables) -> Finding:
         means = _means(tables[figure], method)
@@ -187,7 +187,7 @@ def varies(figure: str, method: str, *, factor: float) -> Check:
 
 
 def less_level(figure: str, one: str, other: str) -> Check:
-    """The means of `one` vary by a larger factor than those of the other."""
+    """Check that the means of `one` vary by a larger factor than the means of `other`."""
 
     def check(tables: Tables) -> Finding:
         both = [_means(tables[figure], method) for method in (one, other)]
@@ -201,7 +201,7 @@ def less_level(figure: str, one: str, other: str) -> Check:
 
 
 def slower(figure: str, one: str, others: Sequence[str]) -> Check:
-    """`one` grows more slowly with x than each of the others: slopes of log zeta over log x."""
+    """Check that `one` grows more slowly with x than all others, by the slope of log zeta over log x."""
 
     def check(tables: Tables) -> Finding:
         slopes = {method: _slope(tables[figure], method) for method in (one, *others)}
@@ -214,12 +214,12 @@ def slower(figure: str, one: str, others: Sequence[str]) -> Check:
 
 
 def grows_like(figure: str, powers: Mapping[str, float], *, within: float) -> Check:
-    """Slopes of log zeta over log x are what they are said to be, up to `within`."""
+    """Check that slopes of log zeta over log x differ from the claimed powers by at most `within`."""
 
     def check(tables: Tables) -> Finding:
         slopes = {method: _slope(tables[figure], method) for method in powers}
         numbers = ", ".join(
-            f"{_label(method)} {slope:.2f} (said: {powers[method]:g})" for method, slope in slopes.items()
+            f"{_label(method)} {slope:.2f} (claimed: {powers[method]:g})" for method, slope in slopes.items()
         )
         near = all(abs(slope - powers[method]) <= within for method, slope in slopes.items())
         return Finding(_yes(near), f"slopes: {numbers}")
@@ -228,7 +228,7 @@ def grows_like(figure: str, powers: Mapping[str, float], *, within: float) -> Ch
 
 
 def widens(before: str, after: str, one: str, other: str) -> Check:
-    """The lead of `one` over the other is larger in the second figure, at every x that both figures have."""
+    """Check that `one` leads by more in the figure `after` than in `before`, at every x that both have."""
 
     def check(tables: Tables) -> Finding:
         leads = [
@@ -236,45 +236,51 @@ def widens(before: str, after: str, one: str, other: str) -> Check:
             for name in (before, after)
         ]
         shared = sorted(set(leads[0]) & set(leads[1]))
-        told = "; ".join(f"at {x:g}: {leads[0][x]:.2g} to {leads[1][x]:.2g} times" for x in shared)
+        ratios = "; ".join(f"at {x:g}: {leads[0][x]:.2g} to {leads[1][x]:.2g} times" for x in shared)
         if min(tables[before].curve(one)[x].mean for x in shared) > NOTHING_LEARNT:
-            return Finding("no", f"{_label(one)} learns nothing; {_label(other)} over it: {told}")
+            return Finding("no", f"{_label(one)} learns nothing; {_label(other)} over it: {ratios}")
         wider = [x for x in shared if leads[1][x] > max(leads[0][x], 1.0)]
         holds: Literal["yes", "in part", "no"] = "in part" if 2 * len(wider) >= len(shared) else "no"
         if len(wider) == len(shared):
             holds = "yes"
-        return Finding(holds, f"{_label(other)} over {_label(one)}: {told}")
+        return Finding(holds, f"{_label(other)} over {_label(one)}: {ratios}")
 
     return check
 
 
 _HEAD = """\
-# What became of the paper's claims
+# The paper's claims, checked
 
-Written by `eigenveil reproduce claims` from the tables in [{folder}/]({folder}/); do not edit. Claims are those of
-the paper's experiments sections, in our words. zeta is the root of the share of energy lost: smaller is better.
+Written by `eigenveil reproduce claims` from the tables in [{folder}/]({folder}/); do not edit. The
+claims are from the paper's experiment sections, in our words. zeta is the square root of the share
+of energy lost: smaller is better.
 
-A claim may be tried in up to three forms; the first that holds decides:
+A claim may be checked in up to three forms. The first form in which it holds decides:
 
-- *as printed, valid noise*: k-DP-PCA with PrivRange and PrivMean, DP-Gauss-2 by propose-test-release, k-DP-Ojas
-  with noise that a proof covers;
-- *tracked mean in k-DP-PCA*: a radius search and a tracked centre in place of PrivRange and PrivMean, as private;
-- *printed noise, not private*: k-DP-Ojas or DP-Gauss-2 with the noise that the paper prints.
+- *as printed, valid noise*: k-DP-PCA with PrivRange and PrivMean, DP-Gauss-2 with
+  propose-test-release, k-DP-Ojas with noise that is covered by a proof;
+- *tracked mean in k-DP-PCA*: a radius search and a tracked centre instead of PrivRange and
+  PrivMean, equally private;
+- *printed noise, not private*: k-DP-Ojas or DP-Gauss-2 with the noise printed in the paper.
 
-A curve whose mean zeta stays above {nothing:g} has learnt nothing. "Matches" means within 10 %, "nearly" and
-"clearly" a factor of 2, "level" a factor of 1.5; "in part" means at half of the points or more. All methods run
-under replace-one with n public. Ranges that the paper does not print are ours; each table says which, on top.
+A method whose mean zeta stays above {nothing:g} has learnt nothing. "Matches" means within 10 %;
+"nearly" and "clearly" mean a factor of 2; "level" means a factor of 1.5; "in part" means at half of
+the points or more. All methods run under replace-one with n public. Parameter ranges that are not
+printed in the paper are our choice; the first lines of each table list them.
 
-| | where | the paper claims | figures | verdict | numbers (zeta, mean) |
+| | where | claim | figures | verdict | numbers (zeta, mean) |
 |---|---|---|---|---|---|"""
 
-_LEGEND = "Dashed: not private. Shades are 95 % intervals of the mean; in the grid, bars are standard deviations."
+_LEGEND = (
+    "Dashed curves are not private. Shades are 95 % intervals of the mean. In the grid, bars are standard\n"
+    "deviations."
+)
 
-# -- telling ---------------------------------------------------------------------------------------
+# -- verdicts --------------------------------------------------------------------------------------
 
 
 def verdict(claim: Claim, tables: Tables) -> tuple[str, str]:
-    """The verdict, and the numbers of every form."""
+    """Return the verdict, and the numbers of every form."""
     if not claim.figures:
         return claim.note, ""
     missing = [name for name in claim.figures if name not in tables]
@@ -297,33 +303,33 @@ def _word(found: Mapping[Form, Finding]) -> str:
             return f"**Reproduced{how} with the tracked mean only**; not with PrivRange and PrivMean"
         if holding:
             return f"**Reproduced{how} only with the printed noise**, which is not private"
-    if any(one.holds == "emptily" for one in found.values()):
-        return "**Holds emptily**: what is compared with learns nothing"
-    beside = ", nor with the printed noise" if Form.PRINTED in found else ""
-    return f"**Not reproduced** under valid privacy{beside}"
+    if any(one.holds == "vacuously" for one in found.values()):
+        return "**Holds vacuously**: the method it is compared with learns nothing"
+    printed = ", nor with the printed noise" if Form.PRINTED in found else ""
+    return f"**Not reproduced** under valid privacy{printed}"
 
 
 def page(claims: Sequence[Claim], tables: Tables, figures: Mapping[str, Figure], *, folder: str) -> str:
-    """All claims with their verdicts, and the pictures, as Markdown."""
+    """Return all claims with their verdicts, and the figures, as Markdown."""
     lines = [_HEAD.format(folder=folder, nothing=NOTHING_LEARNT)]
     for number, claim in enumerate(claims, start=1):
         word, numbers = verdict(claim, tables)
         linked = ", ".join(f"[{name}]({folder}/{name}.svg)" if name in tables else name for name in claim.figures)
         lines.append(f"| {number} | {claim.where} | {claim.says} | {linked} | {word} | {numbers} |")
-    lines += ["", "## The figures", "", _LEGEND]
+    lines += ["", "## Figures", "", _LEGEND]
     for name, table in tables.items():
-        lines += _picture(figures[name], table.command, f"{folder}/{name}")
-    lines += ["", "## How each curve is run", "", "| curve | how |", "|---|---|"]
+        lines += _figure_lines(figures[name], table.command, f"{folder}/{name}")
+    lines += ["", "## Methods", "", "| curve | how it is run |", "|---|---|"]
     lines += [f"| {method.label} | {method.what} |" for method in METHODS.values()]
     return "\n".join([*lines, ""])
 
 
-def _picture(figure: Figure, command: str, stem: str) -> list[str]:
+def _figure_lines(figure: Figure, command: str, stem: str) -> list[str]:
     return [
         "",
         f"### {figure.title}",
         "",
-        f"Paper: {figure.where}. It says: {figure.says} Here: {figure.choice}",
+        f"Paper: {figure.where}. According to the paper: {figure.says} Our choices: {figure.choice}",
         "",
         f"![{figure.title}]({stem}.svg)",
         "",
@@ -331,7 +337,7 @@ def _picture(figure: Figure, command: str, stem: str) -> list[str]:
     ]
 
 
-# -- small things ----------------------------------------------------------------------------------
+# -- helpers ---------------------------------------------------------------------------------------
 
 
 def _yes(holds: object) -> Literal["yes", "no"]:
@@ -339,7 +345,7 @@ def _yes(holds: object) -> Literal["yes", "no"]:
 
 
 def _means(table: Table, method: str) -> list[float]:
-    """Means by growing x."""
+    """Return the means of a method, in order of x."""
     return [row.mean for _, row in sorted(table.curve(method).items())]
 
 

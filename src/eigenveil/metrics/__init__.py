@@ -1,4 +1,4 @@
-"""How good components are when the true covariance is known. Not private: for studies, never for releases."""
+"""Metrics of components against a known true covariance. Not private: for studies, never for releases."""
 
 from eigenveil.metrics.angles import projector_distance, sin_angle
 from eigenveil.metrics.energy import energy_ratio, zeta

@@ -1,4 +1,4 @@
-"""Angles: how far two directions, or two subspaces, are from each other, whatever the covariance."""
+"""Angles between two directions or two subspaces, independent of the covariance."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from eigenveil.metrics.checks import orthonormal_rows, real_array, same_width
 
 
 def sin_angle(u: npt.ArrayLike, v: npt.ArrayLike) -> float:
-    """The sine of the angle between the lines through two vectors, in [0, 1]; lengths and signs do not count.
+    """Return the sine of the angle between the lines through two vectors, in [0, 1].
 
-    Small angles are exact: the part of u that v does not explain is formed, not 1 - cos^2.
+    Norms and signs of the vectors do not matter. Small angles are accurate: the part of u orthogonal to v is
+    computed, instead of 1 - cos^2.
 
     Examples
     --------
@@ -33,15 +34,15 @@ def sin_angle(u: npt.ArrayLike, v: npt.ArrayLike) -> float:
 def projector_distance(
     U: npt.ArrayLike, V: npt.ArrayLike, *, norm: Literal["frobenius", "spectral"] = "frobenius"
 ) -> float:
-    """The norm of U^T U - V^T V, the difference of the projectors on two row spaces.
+    """Return the norm of U^T U - V^T V, the difference of the projectors on two row spaces.
 
     Parameters
     ----------
     U, V : arrays of shape (k, d) and (l, d)
-        With orthonormal rows. k and l may differ.
+        Arrays with orthonormal rows. k and l may differ.
     norm : {"frobenius", "spectral"}
-        Frobenius, as in lemma:reduction-to-frob-norm, is sqrt(2) times the norm of all sines of principal angles
-        (for k = l); spectral is the largest sine.
+        Frobenius, as in lemma:reduction-to-frob-norm, is sqrt(2) times the norm of the vector of sines of
+        principal angles (for k = l); spectral is the largest sine.
 
     Examples
     --------
@@ -60,7 +61,7 @@ def projector_distance(
 
 
 def _unit(values: npt.ArrayLike, *, name: str) -> FloatArray:
-    """The vector scaled to length 1."""
+    """Return the vector scaled to norm 1."""
     vector = real_array(values, name=name, ndim=1)
     largest = np.abs(vector).max()
     if largest == 0:

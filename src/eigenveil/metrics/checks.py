@@ -1,4 +1,4 @@
-"""What the metrics take: orthonormal rows, and a covariance."""
+"""Validation of the arguments of metrics: orthonormal rows, and a covariance."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 
 LOOSE = 1e-5
-"""How far from orthonormal rows may be: room for single precision. Within it they are straightened."""
+"""Largest accepted deviation from orthonormality, for single precision. Such rows are orthonormalised."""
 
 
 def real_array(values: npt.ArrayLike, *, name: str, ndim: int) -> FloatArray:
-    """An array of finite real numbers with `ndim` axes, none of them empty."""
+    """Return an array of finite real numbers. Raise unless it has `ndim` axes, none of them empty."""
     array = np.asarray(values)
     if array.ndim != ndim or not array.size or array.dtype.kind not in "fiub":
         raise InvalidInputError(
@@ -25,7 +25,7 @@ def real_array(values: npt.ArrayLike, *, name: str, ndim: int) -> FloatArray:
 
 
 def orthonormal_rows(values: npt.ArrayLike, *, name: str) -> FloatArray:
-    """Rows of shape (k, d) that are orthonormal, straightened to the last digit.
+    """Return orthonormal rows of shape (k, d), orthonormalised to double precision.
 
     Examples
     --------
@@ -37,8 +37,8 @@ def orthonormal_rows(values: npt.ArrayLike, *, name: str) -> FloatArray:
     off = np.abs(rows @ rows.T - np.eye(k)).max() if k <= d else np.inf
     if off > LOOSE:
         raise InvalidInputError(
-            f"{name} must have shape (k, d), k <= d, with orthonormal rows; got shape {rows.shape}, "
-            f"off by {off:.1e}.",
+            f"{name} must have shape (k, d), k <= d, with orthonormal rows; got shape {rows.shape}, which differs "
+            f"from orthonormal by {off:.1e}.",
             hint="One component per row, as in scikit-learn: transpose a (d, k) matrix, and use numpy.linalg.qr "
             "on columns that are not orthonormal.",
         )
@@ -47,15 +47,15 @@ def orthonormal_rows(values: npt.ArrayLike, *, name: str) -> FloatArray:
 
 
 def same_width(first: FloatArray, second: FloatArray) -> None:
-    """Refuse arrays whose last axes differ."""
+    """Raise if the last axes of two arrays differ."""
     if first.shape[-1] != second.shape[-1]:
         raise InvalidInputError(
-            f"both must live in the same number of dimensions, got shapes {first.shape} and {second.shape}."
+            f"both must have the same number of dimensions, got shapes {first.shape} and {second.shape}."
         )
 
 
 def covariance_spectrum(values: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues, best first, and eigenvectors as rows of a symmetric PSD matrix."""
+    """Return the eigenvalues in descending order, and the eigenvectors as rows, of a symmetric PSD matrix."""
     matrix = real_array(values, name="covariance", ndim=2)
     scale = float(np.abs(matrix).max())
     if matrix.shape[0] != matrix.shape[1] or np.abs(matrix - matrix.T).max() > 1e-8 * scale:

@@ -1,4 +1,4 @@
-"""Energy: how much of the best variance a subspace holds on to (def-zeta-useful)."""
+"""Energy captured by a subspace, relative to the best subspace (def-zeta-useful)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from eigenveil.metrics.checks import covariance_spectrum, orthonormal_rows, same
 
 
 def zeta(components: npt.ArrayLike, covariance: npt.ArrayLike) -> float:
-    """The loss of energy, sqrt(1 - Tr(U S U^T) / (sum of the k largest eigenvalues of S)).
+    """Return the error sqrt(1 - Tr(U S U^T) / (sum of the k largest eigenvalues of S)).
 
-    0 is perfect, 1 is as bad as can be. It is the smallest zeta for which the components are
-    zeta-approximate (def-zeta-useful).
+    0 is best, 1 is worst. It is the smallest zeta for which the components are zeta-approximate (def-zeta-useful).
 
     Parameters
     ----------
@@ -26,12 +25,12 @@ def zeta(components: npt.ArrayLike, covariance: npt.ArrayLike) -> float:
     Returns
     -------
     float
-        In [0, 1], never nan, and exact far below the 1e-8 at which the formula above drowns in rounding.
+        Value in [0, 1], never nan. It is accurate far below 1e-8, where rounding dominates the formula above.
 
     Notes
     -----
-    With w_i = norm(U v_i)^2, the share of eigenvector v_i that U holds, and since the shares add up to k, the
-    lost energy is a sum of terms that are never negative, each found without cancellation::
+    Let w_i = norm(U v_i)^2, the share of eigenvector v_i that U captures. Because the shares sum to k, the lost
+    energy is a sum of non-negative terms, each computed without cancellation::
 
         sum_{i<k} (l_i - l_k) (1 - w_i) + sum_{i>k} (l_k - l_i) w_i
 
@@ -52,7 +51,7 @@ def zeta(components: npt.ArrayLike, covariance: npt.ArrayLike) -> float:
 
 
 def energy_ratio(components: npt.ArrayLike, covariance: npt.ArrayLike) -> float:
-    """The energy kept, Tr(U S U^T) / (sum of the k largest eigenvalues of S) = 1 - zeta^2.
+    """Return the captured energy Tr(U S U^T) / (sum of the k largest eigenvalues of S) = 1 - zeta^2.
 
     Examples
     --------
@@ -63,7 +62,7 @@ def energy_ratio(components: npt.ArrayLike, covariance: npt.ArrayLike) -> float:
 
 
 def _lost_share(components: npt.ArrayLike, covariance: npt.ArrayLike) -> float:
-    """zeta^2, in [0, 1]."""
+    """Return zeta^2, in [0, 1]."""
     U = orthonormal_rows(components, name="components")
     eigenvalues, vectors = covariance_spectrum(covariance)
     same_width(U, vectors)

@@ -1,4 +1,4 @@
-"""Models on disk: numbers in safetensors, the rest in JSON; nothing in them is ever run."""
+"""Save and load models: arrays in safetensors, everything else in JSON. Loading never executes code."""
 
 from eigenveil.persistence.keeping import load, save
 

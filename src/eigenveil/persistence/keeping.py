@@ -1,4 +1,4 @@
-"""Save a fitted model, and load it: from attributes to plain values and back, exactly."""
+"""Save and load fitted models. Attributes are converted to JSON values and arrays, and restored exactly."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from eigenveil.subspace.release_warnings import ReleaseWarning
 from eigenveil.subspace.variances import NoisyVariances
 
 NOT_KEPT = {"engine": "auto", "callback": None}
-"""Parameters that are of this process, and what a loaded model has in their place."""
+"""Parameters that belong to the current process and are not saved, with their values in a loaded model."""
 _CONTENT = {"parameters", "attributes", "release", "ledger", "private", "not_private_because"}
 
 
@@ -38,19 +38,19 @@ def save(model: DPPCA, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : DPPCA
-        A fitted one. In a stream with an open batch it is refused: that holds raw rows.
+        Fitted model. Raises in the middle of a stream batch, because an open batch contains raw rows.
     path : path
-        The folder. A model that is there is replaced; a folder with other things in it is refused.
+        Folder to save to. An existing model is replaced. Raises if the folder contains other files.
 
     Notes
     -----
-    *Formal guarantees.* The files hold the parameters, what was released, and the ledger: nothing else of the data
-    than what the attributes of the model show, so publishing them costs nothing more. A model that is not private
-    says so in the file, and when it is loaded.
+    *Formal guarantees.* The files contain the parameters, the released values and the ledger. They contain nothing
+    about the data beyond what the attributes of the model show, so publishing them spends no further budget. A
+    model that is not private is marked as such in the file, and stays marked when it is loaded.
 
-    It is written under another name, brought to the disk and then moved into place: a crash leaves the old model
-    or the new one. `engine` and `callback` are not kept. Parameters that say what the fit has cost are those of
-    the fit, also where `set_params` has changed them since.
+    The files are written under a temporary name, synced to disk and then renamed: a crash leaves the old model or
+    the new one. `engine` and `callback` are not saved. Parameters that state the privacy cost are saved as they
+    were during the fit, even if `set_params` has changed them since.
 
     Examples
     --------
@@ -67,8 +67,8 @@ def save(model: DPPCA, path: str | os.PathLike[str]) -> None:
     stream = vars(model).get("_stream")
     if stream is not None and stream.open_slots:
         raise InvalidInputError(
-            "this DPPCA is in the middle of a stream: the open batch holds raw rows, and model files never do.",
-            hint="pca.stream.save(path) writes a checkpoint to go on with; or save when a batch has just closed.",
+            "this DPPCA is in the middle of a stream: the open batch contains raw rows, and model files never do.",
+            hint="pca.stream.save(path) writes a checkpoint to resume from; or save when a batch has just closed.",
         )
     check_is_fitted(model)
     packer = Packer()
@@ -84,32 +84,32 @@ def save(model: DPPCA, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> DPPCA:
-    """The model that `save` wrote: fitted, with the same attributes to the bit.
+    """Load a model saved by `save`: fitted, with bitwise equal attributes.
 
     Parameters
     ----------
     path : path
-        The folder.
+        Folder of the model.
 
     Returns
     -------
     DPPCA
-        Its ledger is a copy, which is read but not charged unless ``ledger_.adopt()`` declares that the original
-        is not charged any more.
+        The fitted model. Its ledger is a copy: it can be read, but not charged unless ``ledger_.adopt()`` declares
+        that the original is no longer charged.
 
     Raises
     ------
     InvalidInputError
-        The folder holds no model, one that is damaged or cut off, one of a newer eigenveil, or something made up.
-        Nothing in a file is ever run. Checksums tell damage, not fraud: that a file says "private" is worth what
-        its author's word is worth.
+        The folder contains no model, or the model is damaged, truncated, forged, or saved by a newer version of
+        eigenveil. Loading never executes code from a file. Checksums detect damage, not fraud: if a file claims to
+        be private, you have to trust its author.
     """
     content, arrays = read_folder(pathlib.Path(path))
     if set(content) != _CONTENT or not isinstance(content["parameters"], dict):
-        raise DamagedFileError("model.json does not hold what a model has.")
+        raise DamagedFileError("model.json does not have the fields of a model.")
     ledger = unpack_ledger(content["ledger"])
     if (content["private"], content["not_private_because"]) != (ledger.private, list(ledger.reasons)):
-        raise DamagedFileError("the file and its ledger do not agree on whether the model is private.")
+        raise DamagedFileError("model.json and its ledger disagree on whether the model is private.")
     release = _unpacked_release(content["release"], arrays, ledger)
     attributes = _unpacked_attributes(content["attributes"], arrays, release, ledger)
     model = DPPCA(**_unpacked_parameters(content["parameters"], arrays, ledger))
@@ -145,7 +145,7 @@ def _unpacked_parameters(packed: dict[str, Any], arrays: Arrays, ledger: Ledger)
 
 
 def _attributes(model: DPPCA) -> dict[str, Any]:
-    """What is kept of the fit, but for ledger and release."""
+    """Return the saved attributes of the fit, except ledger and release."""
     return {name: vars(model)[name] for name in sorted(KEPT) if name in vars(model)}
 
 
@@ -157,7 +157,7 @@ def _pack(value: Any, packer: Packer, name: str) -> Any:
 
 def _unpacked_attributes(packed: Any, arrays: Arrays, release: Release, ledger: Ledger) -> dict[str, Any]:
     if not isinstance(packed, dict) or not set(packed) <= KEPT:
-        raise DamagedFileError("the model has attributes that a DPPCA does not have.")
+        raise DamagedFileError("the model has attributes that DPPCA does not have.")
     found = {name: unpack(value, arrays) for name, value in packed.items()}
     found["layout_"] = restored_layout(found.get("layout_"))
     check_attributes(found, release)
@@ -166,7 +166,7 @@ def _unpacked_attributes(packed: Any, arrays: Arrays, release: Release, ledger: 
     return {**found, "release_": release, "ledger_": ledger}
 
 
-# -- the release ---------------------------------------------------------------------------------
+# -- release -------------------------------------------------------------------------------------
 
 
 def _packed_release(release: Release, packer: Packer) -> dict[str, Any]:
@@ -183,19 +183,19 @@ def _packed_release(release: Release, packer: Packer) -> dict[str, Any]:
 def _unpacked_release(packed: Any, arrays: Arrays, ledger: Ledger) -> Release:
     names = {field.name for field in dataclasses.fields(Release)} - {"ledger"}
     if not isinstance(packed, dict) or set(packed) != names:
-        raise DamagedFileError("the release has other fields than a release has.")
+        raise DamagedFileError("the release has unexpected or missing fields.")
     fields = {name: unpack(value, arrays) for name, value in packed.items()}
     variances = fields["variances"]
     if variances is not None:
         known = {field.name for field in dataclasses.fields(NoisyVariances)}
         if not isinstance(variances, dict) or set(variances) != known:
-            raise DamagedFileError("the variances have other fields than variances have.")
+            raise DamagedFileError("the variances have unexpected or missing fields.")
         fields["variances"] = NoisyVariances(**variances)
     try:
         fields["diagnostics"] = restored(**fields["diagnostics"])
         fields["warnings"] = tuple(map(ReleaseWarning.from_plain, fields["warnings"]))
     except (KeyError, TypeError, ValueError):
-        raise DamagedFileError("the diagnostics or warnings of the release are not what a release has.") from None
+        raise DamagedFileError("the diagnostics or warnings of the release are not valid.") from None
     if not fits(str(fields["algorithm"]), fields["diagnostics"]):
-        raise DamagedFileError("the diagnostics are not those of the algorithm.")
+        raise DamagedFileError("the diagnostics do not belong to the algorithm.")
     return Release(**fields, ledger=ledger)

@@ -1,4 +1,4 @@
-"""How columns were read, as plain values and back."""
+"""Conversion of a layout (how columns are read) to JSON values and back."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from eigenveil.persistence.strict_json import DamagedFileError
 from eigenveil.sources import Layout
 
 LAYOUT = ("columns", "encode", "fill")
-"""What a layout is made of; parameters of a DPPCA have the same names."""
+"""Fields of a layout. DPPCA has parameters of the same names."""
 
 
 def plain_layout(layout: Layout) -> dict[str, Any]:
-    """A layout in values that JSON has: numbers by column are pairs, since columns may be positions.
+    """Convert a layout to JSON values. A `fill` per column becomes a list of pairs, as columns may be positions.
 
     Examples
     --------
@@ -26,11 +26,11 @@ def plain_layout(layout: Layout) -> dict[str, Any]:
 
 
 def restored_layout(plain: Any) -> Layout:
-    """The layout that `plain_layout` took apart."""
+    """Restore the layout that `plain_layout` converted."""
     if not isinstance(plain, dict) or set(plain) != set(LAYOUT):
-        raise DamagedFileError("the model does not say how columns are read.")
+        raise DamagedFileError("the model does not state how columns are read.")
     try:
         columns, encode, fill = (plain[name] for name in LAYOUT)
         return Layout.of(columns, encode, dict(fill) if isinstance(fill, list) else fill)
     except (InvalidInputError, TypeError, ValueError):
-        raise DamagedFileError("the model says in no known way how columns are read.") from None
+        raise DamagedFileError("the model's columns, encode or fill are not valid.") from None

@@ -1,4 +1,4 @@
-"""A ledger in the file of a model: checked field by field before a ledger is made of it."""
+"""Conversion of a ledger to JSON values and back. Every field is checked before a ledger is created."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _LEDGER: dict[str, tuple[type, ...]] = {
 
 
 def pack_ledger(ledger: Ledger) -> Any:
-    """The ledger as JSON."""
+    """Convert a ledger to JSON values."""
     return json.loads(ledger.to_json())
 
 
 def unpack_ledger(plain: Any) -> Ledger:
-    """The ledger; it is a copy, since the one that was saved may still be charged.
+    """Restore a ledger. The result is a copy, because the original may still be charged.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def unpack_ledger(plain: Any) -> Ledger:
     except (InvalidInputError, ValueError, ArithmeticError, RecursionError):
         ledger = None
     if ledger is None or ledger.private is not plain["private"]:
-        raise DamagedFileError("the ledger of the model does not add up.")
+        raise DamagedFileError("the ledger of the model is inconsistent.")
     return ledger
 
 
@@ -71,7 +71,7 @@ def _check_node(node: Any) -> None:
         kinds: dict[str, tuple[type, ...]] = {"parallel": (str,), "parts": (list,)}
         _check_fields(node, {**kinds, "finished": (int,)} if "finished" in node else kinds)
         if "finished" in node and len(node["parts"]) != 2:
-            raise DamagedFileError("the ledger of the model does not add up.")
+            raise DamagedFileError("the ledger of the model is inconsistent.")
         for part in node["parts"]:
             _check_kind(part, (list,))
             for child in part:
@@ -80,17 +80,17 @@ def _check_node(node: Any) -> None:
         _check_fields(node, _ENTRY)
         if node["purpose"] not in list(Purpose):
             raise DamagedFileError(
-                f"the ledger of the model has an entry for {node['purpose']!r}, which is unknown."
+                f"the ledger of the model has an entry with the unknown purpose {node['purpose']!r}."
             )
 
 
 def _check_fields(plain: Any, kinds: dict[str, tuple[type, ...]]) -> None:
     if not isinstance(plain, dict) or set(plain) != set(kinds):
-        raise DamagedFileError("the ledger of the model has other fields than a ledger has.")
+        raise DamagedFileError("the ledger of the model has unexpected or missing fields.")
     for name, kind in kinds.items():
         _check_kind(plain[name], kind)
 
 
 def _check_kind(value: Any, kinds: tuple[type, ...]) -> None:
-    if type(value) not in kinds:  # a bool is no number here
-        raise DamagedFileError("the ledger of the model holds a value of another kind than a ledger has.")
+    if type(value) not in kinds:  # exact types, so that a bool is not accepted as a number
+        raise DamagedFileError("the ledger of the model contains a value of the wrong type.")

@@ -1,4 +1,4 @@
-"""JSON from a stranger: what is odd in any way is refused, before anything is made of it."""
+"""Strict parser for JSON from untrusted files. Anything unusual is rejected before it is used."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any, NoReturn
 from eigenveil.errors import UnreadableError
 
 DEEPEST, LONGEST_INTEGER = 64, 80
-"""How deep values may be nested, and how many signs a whole number may have."""
+"""Maximal nesting depth, and maximal number of characters of an integer."""
 
 
 class DamagedFileError(UnreadableError):
-    """A file is not what `eigenveil.save` wrote: damaged, cut off, of another kind, or made up."""
+    """A file is not as `eigenveil.save` wrote it: damaged, truncated, of another kind, or forged."""
 
 
 def parse(text: bytes) -> Any:
-    """The value of a JSON text in UTF-8.
+    """Parse JSON text in UTF-8.
 
-    Refused: text that is cut off or not JSON, names that come twice, nan and infinity (also by overflow), whole
-    numbers of more than 80 signs, nesting of more than 64 levels.
+    Raises for text that is truncated or not JSON, duplicate names, nan and infinity (also by overflow), integers
+    of more than 80 characters, and more than 64 levels of nesting.
 
     Examples
     --------
@@ -46,25 +46,25 @@ def parse(text: bytes) -> Any:
         raise
     except (ValueError, RecursionError):
         raise DamagedFileError(
-            "expected JSON, found something else.", hint="The file may be cut off, or another one."
+            "expected JSON, found something else.", hint="The file may be truncated, or not a model file."
         ) from None
 
 
 def canonical(value: Any) -> bytes:
-    """The one text of a value: what a checksum is made of."""
+    """Return the canonical JSON text of a value, from which checksums are computed."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
 def _check_depth(text: bytes) -> None:
-    """Count brackets outside of strings: cheap, and nothing is built yet."""
-    brackets = _STRING.sub(b"", text).translate(None, _DULL)
+    """Raise if brackets outside of strings are nested too deeply. Cheap, and builds no objects."""
+    brackets = _STRING.sub(b"", text).translate(None, _NOT_BRACKETS)
     deepest = max(accumulate(1 if byte in b"[{" else -1 for byte in brackets), default=0)
     if deepest > DEEPEST:
-        raise DamagedFileError(f"expected JSON, found values nested more than {DEEPEST} deep.")
+        raise DamagedFileError(f"expected JSON, found values nested more than {DEEPEST} levels deep.")
 
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"')
-_DULL = bytes(set(range(256)) - set(b"[]{}"))
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def _finite(text: str) -> float:
@@ -76,16 +76,16 @@ def _finite(text: str) -> float:
 
 def _whole(text: str) -> int:
     if len(text) > LONGEST_INTEGER:
-        raise DamagedFileError(f"expected JSON, found a whole number of more than {LONGEST_INTEGER} signs.")
+        raise DamagedFileError(f"expected JSON, found an integer of more than {LONGEST_INTEGER} characters.")
     return int(text)
 
 
 def _no_constant(text: str) -> NoReturn:
-    raise DamagedFileError(f"expected JSON, found {text}, which it does not have.")
+    raise DamagedFileError(f"expected JSON, found {text}, which is not part of JSON.")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise DamagedFileError("expected JSON, found a name that comes twice.")
+        raise DamagedFileError("expected JSON, found a duplicate name.")
     return found

@@ -1,4 +1,4 @@
-"""What to expect before any data are touched, from public numbers."""
+"""Planner: the accuracy to expect before any data are read, computed from public numbers."""
 
 from eigenveil.planner.guess import PRESETS
 from eigenveil.planner.plan import EPSILONS, plan

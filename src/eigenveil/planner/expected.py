@@ -1,4 +1,4 @@
-"""The zeta to expect of the method itself, of DP-Gauss-1, and of PCA without privacy, all on imagined units."""
+"""Expected zeta of tracked PCA, of DP-Gauss-1 and of PCA without privacy, all on simulated units."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from eigenveil._typing import FloatArray
 from eigenveil.planner.guess import Guess
-from eigenveil.planner.imagined import Drawn, ImaginedUnits, draw, shortened
+from eigenveil.planner.imagined import SampleCovariance, SimulatedUnits, clip_factors, draw
 from eigenveil.privacy.budget import Budget
 from eigenveil.subspace.tracked.algorithm import TrackedOptions, run
 
 FEWEST, MOST, EASY = 3, 6, 1500
-"""How often runs are repeated: EASY/d times, within limits."""
+"""Runs are repeated EASY/d times, but at least FEWEST and at most MOST times."""
 QUANTILES = (0.1, 0.3, 0.5, 0.75, 0.9, 0.99)
-"""Where DP-Gauss-1 may clip: the best is chosen for it, for free."""
+"""Candidate clips of DP-Gauss-1, as quantiles of the norms. It gets the best one without spending budget."""
 _DENSE, _LARGE = 200, 1000
-"""Beyond so many columns leading eigenvectors are found by iteration; and once only, with noise."""
+"""Above _DENSE columns, leading eigenvectors are computed iteratively. Above _LARGE, DP-Gauss-1 runs only once."""
 
 
-def lost(components: FloatArray, eigenvalues: FloatArray) -> float:
-    """The zeta of components (k, d) in the basis in which Sigma is diag(eigenvalues), exact far below 1e-8.
+def zeta_of(components: FloatArray, eigenvalues: FloatArray) -> float:
+    """Return zeta of components (k, d) in the basis in which Sigma is diag(eigenvalues); accurate far below 1e-8.
 
     Examples
     --------
-    >>> lost(np.array([[1.0, 1e-12]]), np.array([4.0, 0.0]))
+    >>> zeta_of(np.array([[1.0, 1e-12]]), np.array([4.0, 0.0]))
     1e-12
     """
     k = len(components)
@@ -43,94 +43,101 @@ def lost(components: FloatArray, eigenvalues: FloatArray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Clipped:
-    """At a radius: factors by which directions shrink, the still part left, energy that noise of 1 would cost."""
+    """Effect of clipping at `radius`.
+
+    `factors` are the factors by which variances shrink, `constant` is the remaining part common to all units, and
+    `cost` is the energy lost to noise of standard deviation 1, to first order.
+    """
 
     radius: float
     factors: FloatArray
-    still: FloatArray
+    constant: FloatArray
     cost: float
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
-    """A guess, n units of it drawn a few times, and how many components are wanted."""
+class SimulationSetting:
+    """A guess, the covariance of n units drawn from it a few times, and the number of components."""
 
     guess: Guess
     n: int
     k: int
-    draws: tuple[Drawn, ...]
+    draws: tuple[SampleCovariance, ...]
 
     @classmethod
-    def of(cls, guess: Guess, n: int, k: int) -> Setting:
-        """Draw."""
+    def of(cls, guess: Guess, n: int, k: int) -> SimulationSetting:
+        """Draw the covariances of n units."""
         repeats = min(max(EASY // guess.eigenvalues.size, FEWEST), MOST)
         return cls(guess, n, k, tuple(draw(guess, n, np.random.default_rng([1, i])) for i in range(repeats)))
 
     def tracked(self, budget: Budget) -> FloatArray:
-        """Zeta of each repeat of tracked_pca: its own code, on imagined units."""
+        """Return zeta of each repeat of tracked_pca, which runs its own code on simulated units."""
         return np.array([self._one(budget, index) for index in range(len(self.draws))])
 
     def _one(self, budget: Budget, index: int) -> float:
         rng = np.random.default_rng([2, index])
-        units = ImaginedUnits(self.guess, self.n, self.draws[index], budget, rng)
+        units = SimulatedUnits(self.guess, self.n, self.draws[index], budget, rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 found = run(units, self.k, TrackedOptions()).components
-            except np.linalg.LinAlgError:  # so few units that noise overflows: nothing is learnt
+            except np.linalg.LinAlgError:  # with so few units the noise overflows, and nothing is learnt
                 found = units.random_start(self.k).T
-        return lost(found, self.guess.eigenvalues)
+        return zeta_of(found, self.guess.eigenvalues)
 
     def without_privacy(self) -> float:
-        """Mean zeta of PCA on n units: the floor that the sample sets."""
+        """Return the mean zeta of PCA without privacy on n units: the error of the sample alone."""
         ones = np.ones(self.guess.eigenvalues.size)
-        return float(np.mean([self._leading(drawn, ones, self.guess.still) for drawn in self.draws]))
+        return float(np.mean([self._leading(drawn, ones, self.guess.constant) for drawn in self.draws]))
 
     def gauss_1(self, budget: Budget) -> float:
-        """Mean zeta of DP-Gauss-1: noise as printed, n for free, and the best clip by first-order theory."""
+        """Return the mean zeta of DP-Gauss-1, with noise as printed.
+
+        It gets n, and the best clip by first-order theory, without spending budget.
+        """
         clipped = min(self._clipped, key=lambda one: one.radius**2 * one.cost)
-        factors, still, noise = clipped.factors, clipped.still, clipped.radius / budget.mu / self.n
+        factors, constant, noise = clipped.factors, clipped.constant, clipped.radius / budget.mu / self.n
         zetas = []
         draws = self.draws if factors.size <= _LARGE else self.draws[:1]
         for index, drawn in enumerate(draws):
             rng = np.random.default_rng([3, index])
             Z = np.triu(rng.standard_normal((factors.size, factors.size)))
-            zetas.append(self._leading(drawn, factors, still, noise * (Z + np.triu(Z, 1).T)))
+            zetas.append(self._leading(drawn, factors, constant, noise * (Z + np.triu(Z, 1).T)))
         return float(np.mean(zetas))
 
     @cached_property
     def _clipped(self) -> list[_Clipped]:
-        """What clipping at each of the quantiles leaves."""
-        norms = ImaginedUnits(self.guess, self.n, self.draws[0]).matrices().norms(np.zeros(1))
+        """Effect of clipping at each of the quantiles."""
+        norms = SimulatedUnits(self.guess, self.n, self.draws[0]).matrices().norms(np.zeros(1))
         return [self._clip(norms, float(np.quantile(norms, quantile))) for quantile in QUANTILES]
 
     def _clip(self, norms: FloatArray, radius: float) -> _Clipped:
-        c = shortened(norms, radius)
+        c = clip_factors(norms, radius)
         squares, k, true = self.guess.rows**2, self.k, self.guess.eigenvalues
         before = np.maximum(np.mean(squares, axis=(0, 1)), np.finfo(float).tiny)
         factors = np.mean(squares * c[:, None, None], axis=(0, 1)) / before
-        still = self.guess.still * float(c.mean())
-        size = self.guess.moving * factors + still
+        constant = self.guess.constant * float(c.mean())
+        size = self.guess.varying * factors + constant
         gaps = np.maximum(size[:k, None] - size[None, k:], 0.02 * size[0])
-        return _Clipped(radius, factors, still, float(np.sum((true[:k, None] - true[None, k:]) / gaps**2)))
+        return _Clipped(radius, factors, constant, float(np.sum((true[:k, None] - true[None, k:]) / gaps**2)))
 
     def _leading(
-        self, drawn: Drawn, factors: FloatArray, still: FloatArray, noise: FloatArray | float = 0.0
+        self, drawn: SampleCovariance, factors: FloatArray, constant: FloatArray, noise: FloatArray | float = 0.0
     ) -> float:
-        """Zeta of the leading eigenvectors of the clipped mean plus noise."""
+        """Return zeta of the leading eigenvectors of the clipped mean plus noise."""
         d, root = factors.size, np.sqrt(factors)[:, None]
         few = 2 * self.k + 30
         if d <= max(_DENSE, few):
-            matrix = drawn.moving * (root * root.T) + np.diag(still) + noise
+            matrix = drawn.varying * (root * root.T) + np.diag(constant) + noise
             top = np.linalg.eigh(matrix)[1][:, ::-1][:, : self.k]
-            return lost(top.T, self.guess.eigenvalues)
+            return zeta_of(top.T, self.guess.eigenvalues)
 
         def product(v: FloatArray) -> FloatArray:
             columns = v.reshape(d, -1)
-            out = root * drawn.times(root * columns) + still[:, None] * columns
+            out = root * drawn.times(root * columns) + constant[:, None] * columns
             return out if isinstance(noise, float) else out + noise @ columns
 
         operator = LinearOperator((d, d), matvec=product, dtype=np.float64)
         start = np.random.default_rng(4).standard_normal(d)
         vectors = eigsh(operator, self.k, which="LA", ncv=few, tol=1e-4, v0=start)[1]
-        return lost(np.linalg.qr(vectors)[0].T, self.guess.eigenvalues)
+        return zeta_of(np.linalg.qr(vectors)[0].T, self.guess.eigenvalues)

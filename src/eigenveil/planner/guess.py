@@ -1,12 +1,13 @@
-"""What is guessed of the data before anyone has seen them: a spectrum, and how units lie around their mean.
+"""Guess at the data before they are read: a spectrum, and how much units differ from their mean.
 
-Units are A_i = diag(still) + the mean of r rows z z^T with z ~ N(0, diag(moving)), in the basis of the true
-components; still + moving are the eigenvalues.
+Units are A_i = diag(constant) + the mean of r matrices z z^T with rows z ~ N(0, diag(varying)), in the basis of
+the true components. The eigenvalues are constant + varying.
 
-- spread "rows": r = 1, nothing is still.
-- spread r (people): r rows each. Beyond 20 rows, 20 of them and a still part have the same mean and variance.
-- spread as a number s: r = 1; the moving part is min(eigenvalues, level), the level at which the root mean square
-  of ||A_i - Sigma||_F is s. For A_i = V diag(spikes) V^T + z z^T, z ~ N(0, sigma^2 I), that is the model itself.
+- spread "rows": r = 1, and the constant part is 0.
+- spread r (people): r rows each. Above 20 rows, 20 rows and a constant part give the same mean and variance.
+- spread as a float s: r = 1. The varying part is min(eigenvalues, level), with the level at which the root mean
+  square of ||A_i - Sigma||_F is s. For A_i = V diag(spikes) V^T + z z^T, z ~ N(0, sigma^2 I), this is the model
+  itself.
 """
 
 from __future__ import annotations
@@ -23,53 +24,54 @@ from eigenveil.errors import InvalidInputError
 
 PRESETS = ("fast decay", "slow decay", "flat")
 MOST_ROWS = 20
-"""A person's rows beyond which a still part stands for the others."""
+"""Number of rows per person above which a constant part represents the additional rows."""
 _FEWEST, _MOST, _ROWS, _ENTRIES = 200, 2000, 10_000, 10_000_000
-"""Size of the imagined sample: units at least and at most, their rows, and numbers in all."""
+"""Size of the simulated sample: minimal and maximal number of units, maximal number of rows and of entries."""
 
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """Eigenvalues, and a small sample of units to measure radii on.
+    """Eigenvalues, and a small sample of units from which radii are computed.
 
     Parameters
     ----------
     eigenvalues : array of shape (d,)
-        Of Sigma, best first.
-    still : array of shape (d,)
-        The part that is the same in all units.
+        Eigenvalues of Sigma, largest first.
+    constant : array of shape (d,)
+        Part of the eigenvalues that is the same in all units.
     rows : array of shape (s, r, d)
         Rows of s units, in the basis of the true components.
-    like_normal : bool
-        Whether rows are as likely with any signs; False for a public sample's own rows.
-    sure : bool
-        Whether the spectrum was stated; False for a preset.
+    sign_symmetric : bool
+        Whether the distribution of rows is invariant under sign changes of their entries. False for the rows of a
+        public sample.
+    stated : bool
+        Whether the spectrum was stated by the user; False for a preset.
     """
 
     eigenvalues: FloatArray
-    still: FloatArray
+    constant: FloatArray
     rows: FloatArray
-    like_normal: bool
-    sure: bool
+    sign_symmetric: bool
+    stated: bool
 
     @property
-    def moving(self) -> FloatArray:
-        """The part of the eigenvalues that differs from unit to unit."""
-        return self.eigenvalues - self.still
+    def varying(self) -> FloatArray:
+        """Part of the eigenvalues that differs between units."""
+        return self.eigenvalues - self.constant
 
     @property
     def rows_each(self) -> int:
-        """How many rows a unit has."""
+        """Number of rows per unit."""
         return int(self.rows.shape[1])
 
     def along(self, V: FloatArray) -> FloatArray:
-        """The rows' parts along columns (d, m), of shape (s, r, m)."""
+        """Return the coordinates of the rows along columns (d, m), with shape (s, r, m)."""
         s, r, d = self.rows.shape
         return (self.rows.reshape(s * r, d) @ V).reshape(s, r, V.shape[1])
 
 
 def make_guess(d: int, k: int, *, spectrum: Any, spread: Any, seed: int = 0) -> Guess:
-    """Read `spectrum` and `spread` as `plan` takes them.
+    """Convert the arguments `spectrum` and `spread` of `plan` to a guess.
 
     Examples
     --------
@@ -78,19 +80,19 @@ def make_guess(d: int, k: int, *, spectrum: Any, spread: Any, seed: int = 0) -> 
     (array([3., 1., 1., 1.]), (1000, 10, 4))
     """
     rng = np.random.default_rng(seed)
-    values, sample, sure = read_spectrum(spectrum, d, k, rng)
-    r, still = _read_spread(spread, values)
-    moving = values - still
-    if sample is not None and not still.any() and len(sample) >= r:
+    values, sample, stated = read_spectrum(spectrum, d, k, rng)
+    r, constant = _read_spread(spread, values)
+    varying = values - constant
+    if sample is not None and not constant.any() and len(sample) >= r:
         own = sample[: len(sample) // r * r].reshape(-1, r, d)[:_MOST]
-        return Guess(values, still, np.ascontiguousarray(own), like_normal=False, sure=sure)
+        return Guess(values, constant, np.ascontiguousarray(own), sign_symmetric=False, stated=stated)
     units = min(max(min(_ENTRIES // (r * d), _ROWS // r), _FEWEST), _MOST)
-    rows = rng.standard_normal((units, r, d)) * np.sqrt(moving)
-    return Guess(values, still, rows, like_normal=True, sure=sure)
+    rows = rng.standard_normal((units, r, d)) * np.sqrt(varying)
+    return Guess(values, constant, rows, sign_symmetric=True, stated=stated)
 
 
 def preset(name: str, d: int, k: int) -> FloatArray:
-    """The eigenvalues of a preset.
+    """Return the eigenvalues of a preset.
 
     Examples
     --------
@@ -108,14 +110,17 @@ def preset(name: str, d: int, k: int) -> FloatArray:
         return np.concatenate([above, np.ones(d)])[:d]
     raise InvalidInputError(
         f"spectrum must be one of {', '.join(map(repr, PRESETS))}, eigenvalues, or a public sample, got {name!r}.",
-        hint="Which of them is like your data? Try all three: they show how much the guess matters.",
+        hint="Choose the preset closest to your data, or compare all three to see how much the guess matters.",
     )
 
 
 def read_spectrum(
     spectrum: Any, d: int, k: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray | None, bool]:
-    """Eigenvalues best first, rows of a public sample in its own basis (shuffled), and whether it was stated."""
+    """Return eigenvalues in descending order, shuffled rows of a public sample, and whether the user stated them.
+
+    The rows are in the basis of the sample's own components; None without a sample.
+    """
     if isinstance(spectrum, str):
         return preset(spectrum, d, k), None, False
     try:
@@ -128,16 +133,16 @@ def read_spectrum(
             hint=f"Names are {', '.join(PRESETS)}.",
         )
     if given.ndim == 1:
-        return _listed(given, d), None, True
+        return _from_list(given, d), None, True
     return *_from_sample(given, d, rng), True
 
 
-def _listed(given: FloatArray, d: int) -> FloatArray:
-    """All d eigenvalues; or the first few as shares of the variance, the rest of it spread evenly."""
+def _from_list(given: FloatArray, d: int) -> FloatArray:
+    """Return all d eigenvalues. Fewer than d are read as shares of the variance, with the rest spread evenly."""
     values = np.sort(given)[::-1]
     if values[-1] < 0 or values[0] <= 0 or values.size > d:
         raise InvalidInputError(
-            f"eigenvalues must be at most {d} numbers of at least 0, not all 0, got {values.size}."
+            f"eigenvalues must be at most {d} non-negative numbers, not all 0, got {values.size} numbers."
         )
     if values.size == d:
         return values.copy()
@@ -145,7 +150,7 @@ def _listed(given: FloatArray, d: int) -> FloatArray:
     if not 0 <= rest <= values[-1]:
         raise InvalidInputError(
             f"{values.size} eigenvalues for {d} columns are read as shares of the variance, with the rest spread "
-            "evenly over the other columns; these add up to more than 1, or leave more than the last of them.",
+            "evenly over the other columns; these sum to more than 1, or the even rest exceeds the last share.",
             hint="Give all eigenvalues, or shares like pca.explained_variance_ratio_ of public data.",
         )
     return np.concatenate([values, np.full(d - values.size, rest)])
@@ -159,12 +164,12 @@ def _from_sample(sample: FloatArray, d: int, rng: np.random.Generator) -> tuple[
     centred = sample - sample.mean(axis=0)
     values, vectors = np.linalg.eigh(centred.T @ centred / len(centred))
     if values[-1] <= 0:
-        raise InvalidInputError("a public sample must have rows that differ.")
+        raise InvalidInputError("a public sample must have rows that differ from each other.")
     return np.maximum(values[::-1], 0.0), rng.permutation(centred) @ vectors[:, ::-1]
 
 
 def _read_spread(spread: Any, values: FloatArray) -> tuple[int, FloatArray]:
-    """Rows per unit, and the still part."""
+    """Return the number of rows per unit, and the constant part."""
     nothing = np.zeros_like(values)
     if isinstance(spread, str) and spread == "rows":
         return 1, nothing
@@ -175,21 +180,21 @@ def _read_spread(spread: Any, values: FloatArray) -> tuple[int, FloatArray]:
     if is_number and 0 < spread <= (most := distance(values)) * (1 + 1e-9):
         return 1, values - np.minimum(values, _level(min(float(spread), most), values))
     raise InvalidInputError(
-        "spread must be 'rows', a whole number of rows per person, or a number with a point: how far A_i lies "
-        f"from its mean in Frobenius norm, above 0, at most {distance(values):.6g} as for rows; got {spread!r}.",
-        hint="10 means ten rows per person, 10.0 a distance of 10.",
+        "spread must be 'rows', an integer number of rows per person, or a float: the distance of A_i from its "
+        f"mean in Frobenius norm, above 0 and at most {distance(values):.6g}, the value for rows; got {spread!r}.",
+        hint="10 means ten rows per person; 10.0 means a distance of 10.",
     )
 
 
-def distance(moving: FloatArray) -> float:
-    """Root mean square of ||z z^T - E[z z^T]||_F for z ~ N(0, diag(moving)).
+def distance(varying: FloatArray) -> float:
+    """Return the root mean square of ||z z^T - E[z z^T]||_F for z ~ N(0, diag(varying)).
 
     Examples
     --------
     >>> round(distance(np.full(200, 0.01)), 3)
     2.005
     """
-    return math.sqrt(float(moving.sum()) ** 2 + float(moving @ moving))
+    return math.sqrt(float(varying.sum()) ** 2 + float(varying @ varying))
 
 
 def _level(spread: float, values: FloatArray) -> float:

@@ -1,4 +1,4 @@
-"""The paper's bounds, where its models fit the guess: rates with constant 1, not promises in figures."""
+"""The paper's bounds, if its models match the guess. They are rates with constant 1, not numerical guarantees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eigenveil.theory import Model, gaussian_model, lower_bound_spiked, spiked_m
 
 
 def upper(guess: Guess, n: int, k: int, *, epsilon: float, delta: float) -> float | None:
-    """The zeta of k-DP-PCA by its main theorem; None for people, and where eigenvalues leave no gap.
+    """Return zeta of k-DP-PCA by its main theorem; None for people, and if there is no eigengap.
 
     Examples
     --------
@@ -24,10 +24,11 @@ def upper(guess: Guess, n: int, k: int, *, epsilon: float, delta: float) -> floa
 
 
 def lower(guess: Guess, n: int, k: int, *, epsilon: float) -> float | None:
-    """The zeta at best of any method on normal rows with k spikes over a flat rest; None for all others."""
+    """Return the smallest zeta of any method, for normal rows with k spikes over a flat rest; None otherwise."""
     values = guess.eigenvalues
     d = values.size
-    if guess.rows_each > 1 or guess.still.any() or not guess.like_normal or k >= d or not _flat_after(values, k):
+    other_model = guess.rows_each > 1 or guess.constant.any() or not guess.sign_symmetric
+    if other_model or k >= d or not _flat_after(values, k):
         return None
     floor = float(values[k])
     if not values[k - 1] > floor > 0:
@@ -38,13 +39,13 @@ def lower(guess: Guess, n: int, k: int, *, epsilon: float) -> float | None:
 def _model(guess: Guess, n: int, k: int) -> Model | None:
     if guess.rows_each > 1 or k >= guess.eigenvalues.size:
         return None
-    still, moving = guess.still, guess.moving
+    constant, varying = guess.constant, guess.varying
     try:
-        if not still.any():
+        if not constant.any():
             return gaussian_model(guess.eigenvalues, k, n=n)
-        if _flat_after(moving, 0) and not still[k:].any():
-            return spiked_model(still[:k], d=still.size, sigma=float(moving[0]) ** 0.5, n=n)
-    except InvalidInputError:  # no gap
+        if _flat_after(varying, 0) and not constant[k:].any():
+            return spiked_model(constant[:k], d=constant.size, sigma=float(varying[0]) ** 0.5, n=n)
+    except InvalidInputError:  # no eigengap
         return None
     return None
 

@@ -1,10 +1,10 @@
-"""What to expect before any data are touched: ev.plan.
+"""`plan`: the accuracy to expect before any data are read.
 
 plan(n, d, k, epsilon):
-  1  a guess of the spectrum and of the spread of units                     # public
-  2  three covariances as n such units would have them
-  3  for every epsilon: tracked_pca's own code on imagined units, three times; DP-Gauss-1; the paper's bounds
-  4  with a target: bisect epsilon, or n, until the smallest that reaches it is known within 5 %
+  1  guess the spectrum and the spread of units                             # public
+  2  draw a few sample covariances of n such units
+  3  for every epsilon: run tracked_pca's own code on each of them; DP-Gauss-1; the paper's bounds
+  4  with a target: bisect epsilon, or n, until the smallest value that reaches it is known within 5 %
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.planner import paper
-from eigenveil.planner.expected import Setting
+from eigenveil.planner.expected import SimulationSetting
 from eigenveil.planner.guess import Guess, make_guess
 from eigenveil.planner.result import MOST_EPSILON, MOST_N, Expected, Plan
 from eigenveil.privacy.budget import Budget
@@ -28,12 +28,12 @@ from eigenveil.subspace.opening import check_k
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 FACTOR, WIDE = 1.5, 3.0
-"""By what factor a prediction may be off: where all was stated and zeta is in TRUSTED; else."""
+"""Factors by which a prediction may differ from the truth: for stated spectra with zeta in TRUSTED; otherwise."""
 TRUSTED = (1e-4, 0.7)
 _LEAST_EPSILON, _LEAST_N = 0.01, 20
 _CLOSE = 1.05
 _WIDEST = 4000
-"""Columns for which there is memory enough to imagine them."""
+"""Maximal number of columns, limited by memory."""
 
 
 def plan(
@@ -47,41 +47,41 @@ def plan(
     spectrum: str | npt.ArrayLike = "slow decay",
     spread: str | float = "rows",
 ) -> Plan:
-    """What tracked_pca is expected to achieve, from public numbers alone.
+    """Predict the accuracy of tracked_pca from public numbers alone.
 
-    Its own code runs on imagined units: nothing is read, nothing is spent.
+    The method's own code runs on simulated units. No data are read and no budget is spent.
 
     Parameters
     ----------
     n : int or None
-        About how many units (rows, or people) there are. None: find how many are needed, for a target.
+        Approximate number of units (rows, or people). If None, find the number needed for `target`.
     d, k : int
-        Columns, and components wanted.
+        Number of columns and of components.
     epsilon : float or list of float, optional
-        Privacy. By default .1 to 10; with a target and n, the epsilon that is needed.
+        Privacy budget. By default .1 to 10. With `target` and `n`, the epsilon needed is found.
     delta : float
-        Privacy: well below 1/n.
+        Privacy parameter, well below 1/n.
     target : float in (0, 1), optional
-        An energy ratio to reach. Leave out either n or epsilon, and that is found.
+        Energy ratio to reach. Omit either `n` or `epsilon`; the omitted one is found.
     spectrum : {"slow decay", "fast decay", "flat"}, list, or array of shape (rows, d)
-        A guess at the eigenvalues of the covariance: like 1/sqrt(j); like .7^j; max(k, 5) of them well above all
-        others. Or the d eigenvalues; or fewer, as shares of the variance, the rest spread evenly. Or a *public*
-        sample of rows.
+        Guess at the eigenvalues of the covariance. "slow decay": like 1/sqrt(j). "fast decay": like .7^j. "flat":
+        max(k, 5) eigenvalues well above all others. A list: all d eigenvalues; or fewer, as shares of the
+        variance, with the rest spread evenly. An array: a *public* sample of rows.
     spread : "rows", int or float
-        What a unit is. "rows": one row (like a normal one). A whole number: a person with so many rows. A number
-        with a point: the root mean square of ||A_i - Sigma||_F, for units that are matrices; that is
-        sigma^2 sqrt(d (d + 1)) in the spiked model.
+        What a unit is. "rows": one row, approximately normal. An int: a person with this many rows. A float: for
+        units that are matrices, the root mean square of ||A_i - Sigma||_F, which is sigma^2 sqrt(d (d + 1)) in the
+        spiked model.
 
     Returns
     -------
     Plan
-        Printable; `rows`, `needed`, `to_dict()`.
+        Printable plan, with `rows`, `needed` and `to_dict()`.
 
     Notes
     -----
-    Zeta is within a factor of 1.5 of what is measured where spectrum and spread are right and zeta is between 1e-4
-    and .7 (benchmarks/results/planner.md). Rows that are far from normal need a public sample. The plan is for
-    rows without a mean to take off; a private mean costs 8 % of mu^2, some 4 % of noise.
+    The predicted zeta is within a factor of 1.5 of measured values if spectrum and spread are right and zeta is
+    between 1e-4 and .7 (benchmarks/results/planner.md). Rows that are far from normal need a public sample. The
+    plan is for rows from which no mean is subtracted. A private mean costs 8 % of mu^2, about 4 % more noise.
 
     Examples
     --------
@@ -95,18 +95,18 @@ def plan(
     check_delta(delta)
     guess = make_guess(d, k, spectrum=spectrum, spread=spread)
     if target is not None:
-        return _towards(target, guess, k, n=n, epsilon=epsilon, delta=delta)
+        return _solve_for_target(target, guess, k, n=n, epsilon=epsilon, delta=delta)
     assert n is not None
     epsilons = EPSILONS if epsilon is None else np.unique(np.asarray(epsilon, dtype=np.float64))
-    rows = _rows(Setting.of(guess, n, k), epsilons, delta)
+    rows = _rows(SimulationSetting.of(guess, n, k), epsilons, delta)
     return Plan(d=d, k=k, delta=delta, rows=rows, notes=_notes(guess, n, delta))
 
 
-def _rows(setting: Setting, epsilons: Iterable[float], delta: float) -> tuple[Expected, ...]:
-    """One row per epsilon, ascending; more privacy is never expected to be better."""
+def _rows(setting: SimulationSetting, epsilons: Iterable[float], delta: float) -> tuple[Expected, ...]:
+    """Return one row per epsilon, ascending. Predictions are made monotone: zeta never grows with epsilon."""
     budgets = {float(epsilon): Budget.from_epsilon_delta(float(epsilon), delta) for epsilon in epsilons}
     repeats = [setting.tracked(budget) for budget in budgets.values()]
-    zetas = _falling(np.array([zeta.mean() for zeta in repeats]))
+    zetas = _non_increasing(np.array([zeta.mean() for zeta in repeats]))
     floor = setting.without_privacy()
     guess, n, k = setting.guess, setting.n, setting.k
     return tuple(
@@ -115,7 +115,7 @@ def _rows(setting: Setting, epsilons: Iterable[float], delta: float) -> tuple[Ex
             epsilon=epsilon,
             zeta=float(zeta),
             energy=1 - float(zeta) ** 2,
-            interval=_interval(np.append(several, zeta), float(zeta), sure=guess.sure),
+            interval=_interval(np.append(several, zeta), float(zeta), stated=guess.stated),
             gauss_1=setting.gauss_1(budget),
             without_privacy=floor,
             upper_bound=paper.upper(guess, n, k, epsilon=epsilon, delta=delta),
@@ -125,36 +125,36 @@ def _rows(setting: Setting, epsilons: Iterable[float], delta: float) -> tuple[Ex
     )
 
 
-def _interval(seen: FloatArray, zeta: float, *, sure: bool) -> tuple[float, float]:
-    """Where the truth is expected: what was seen, and a factor more on both sides."""
-    factor = FACTOR if sure and TRUSTED[0] <= zeta <= TRUSTED[1] else WIDE
+def _interval(seen: FloatArray, zeta: float, *, stated: bool) -> tuple[float, float]:
+    """Return the interval in which zeta is expected: the range of repeats, widened by a factor on both sides."""
+    factor = FACTOR if stated and TRUSTED[0] <= zeta <= TRUSTED[1] else WIDE
     return float(seen.min()) / factor, min(float(seen.max()) * factor, 1.0)
 
 
-def _falling(values: FloatArray) -> FloatArray:
-    """The values made to fall: half way between the smallest before and the largest after.
+def _non_increasing(values: FloatArray) -> FloatArray:
+    """Make values non-increasing: the mean of the smallest value so far and the largest value from here on.
 
     Examples
     --------
-    >>> _falling(np.array([3.0, 1.0, 2.0, 0.5]))
+    >>> _non_increasing(np.array([3.0, 1.0, 2.0, 0.5]))
     array([3. , 1.5, 1.5, 0.5])
     """
     out: FloatArray = np.minimum.accumulate(values) + np.maximum.accumulate(values[::-1])[::-1]
     return out / 2
 
 
-def _towards(target: float, guess: Guess, k: int, *, n: int | None, epsilon: Any, delta: float) -> Plan:
-    """The smallest epsilon, or n, that reaches the target."""
+def _solve_for_target(target: float, guess: Guess, k: int, *, n: int | None, epsilon: Any, delta: float) -> Plan:
+    """Return the plan with the smallest epsilon, or n, that reaches the target."""
     if n is not None:
-        known = Setting.of(guess, n, k)
+        known = SimulationSetting.of(guess, n, k)
         needed = _smallest(lambda one: _energy(known, one, delta) >= target, _LEAST_EPSILON, MOST_EPSILON)
         found, at = known, MOST_EPSILON if needed is None else needed
     else:
         at = float(epsilon)
         needed = _smallest(
-            lambda one: _energy(Setting.of(guess, int(one), k), at, delta) >= target, _LEAST_N, MOST_N
+            lambda one: _energy(SimulationSetting.of(guess, int(one), k), at, delta) >= target, _LEAST_N, MOST_N
         )
-        found = Setting.of(guess, MOST_N if needed is None else int(needed), k)
+        found = SimulationSetting.of(guess, MOST_N if needed is None else int(needed), k)
     return Plan(
         d=guess.eigenvalues.size,
         k=k,
@@ -167,12 +167,14 @@ def _towards(target: float, guess: Guess, k: int, *, n: int | None, epsilon: Any
     )
 
 
-def _energy(setting: Setting, epsilon: float, delta: float) -> float:
+def _energy(setting: SimulationSetting, epsilon: float, delta: float) -> float:
     return 1 - float(setting.tracked(Budget.from_epsilon_delta(epsilon, delta)).mean()) ** 2
 
 
 def _smallest(reaches: Callable[[float], bool], low: float, high: float) -> float | None:
-    """About the smallest number that reaches, to three digits; it was tried. None if `high` does not.
+    """Return approximately the smallest number for which `reaches` is true, to three digits.
+
+    The returned number was tested. None if `reaches` is false at `high`.
 
     Examples
     --------
@@ -193,22 +195,22 @@ def _smallest(reaches: Callable[[float], bool], low: float, high: float) -> floa
 
 def _notes(guess: Guess, n: int, delta: float) -> tuple[str, ...]:
     notes = []
-    if not guess.sure:
-        notes.append("The spectrum is a guess: give eigenvalues or a public sample for a sharper plan.")
+    if not guess.stated:
+        notes.append("The spectrum is a guess: give eigenvalues or a public sample for a more precise plan.")
     if delta > 1 / n:
         notes.append(
-            f"delta = {delta:g} is above 1/n: it would allow to publish a whole unit. Take a smaller one."
+            f"delta = {delta:g} is above 1/n: this would allow publishing a whole unit. Choose a smaller delta."
         )
     return tuple(notes)
 
 
 def _check(n: Any, d: Any, k: Any, *, epsilon: Any, target: Any) -> None:
-    """Refuse what no plan can be made of."""
+    """Raise for invalid arguments."""
     _check_size("d", d)
     if d > _WIDEST:
         raise InvalidInputError(
-            f"plans are made for up to {_WIDEST:,} columns, got {d:,}.",
-            hint=f"Plan for {_WIDEST:,} with the same leading eigenvalues: noise grows like the square root of d.",
+            f"plans support up to {_WIDEST:,} columns, got {d:,}.",
+            hint=f"Plan for {_WIDEST:,} columns with the same leading eigenvalues: the noise grows like sqrt(d).",
         )
     check_k(k, d)
     if n is not None or target is None:
@@ -220,11 +222,11 @@ def _check(n: Any, d: Any, k: Any, *, epsilon: Any, target: Any) -> None:
     if not (isinstance(target, int | float | np.number) and 0 < target < 1):
         raise InvalidInputError(
             f"target must lie strictly between 0 and 1, got {target!r}.",
-            hint="It is an energy ratio: .95 keeps 95 % of the variance that the best k directions would.",
+            hint="It is an energy ratio: .95 means 95 % of the variance that the best k components capture.",
         )
     if (n is None) == (epsilon is None) or np.ndim(epsilon):
         raise InvalidInputError(
-            "a target needs either n or one epsilon; the other one, left out, is found.",
+            "a target needs either n or one epsilon; the omitted one is found.",
             hint="plan(n, d, k, target=.95) finds epsilon; plan(None, d, k, epsilon=1, target=.95) finds n.",
         )
 
@@ -233,6 +235,6 @@ def _check_size(name: str, value: Any) -> None:
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not (whole and 1 <= value <= MOST_N):
         raise InvalidInputError(
-            f"{name} must be a whole number from 1 to {MOST_N:,}, got {value!r}.",
-            hint="n may be None where a target and an epsilon are given: then it is found.",
+            f"{name} must be an integer from 1 to {MOST_N:,}, got {value!r}.",
+            hint="n may be None if target and epsilon are given: then it is found.",
         )

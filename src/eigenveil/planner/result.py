@@ -1,4 +1,4 @@
-"""What a plan says: numbers per epsilon, a table, and epsilon in words."""
+"""Result of a plan: expected values per epsilon, a table, and an explanation of epsilon."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 MOST_EPSILON, MOST_N = 50.0, 10**9
-"""How far a target is looked for."""
+"""Largest epsilon and n tried for a target."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """What to expect of n units at one epsilon.
+    """Expected accuracy with n units at one epsilon.
 
     Parameters
     ----------
     n : int
-        Units: rows, or people.
+        Number of units: rows, or people.
     epsilon : float
-        Privacy.
+        Privacy budget.
     zeta, energy : float
-        Expected loss sqrt(1 - energy), and the energy ratio: variance kept, over the best that k directions can
-        keep. Against the truth, so what a sample of n lacks counts too.
+        Expected error sqrt(1 - energy), and the energy ratio: captured variance, relative to the most that k
+        components can capture. Measured against the population, so it includes the sampling error of n units.
     interval : (float, float)
-        Where zeta is expected to lie.
+        Interval in which zeta is expected.
     gauss_1 : float
-        The zeta of DP-Gauss-1, with noise as printed, n for free and the best clip for free.
+        Expected zeta of DP-Gauss-1, with noise as printed. It gets n and the best clip without spending budget.
     without_privacy : float
-        The zeta of PCA without privacy on n units.
+        Expected zeta of PCA without privacy on n units.
     upper_bound, lower_bound : float or None
-        The paper's, where its models apply: rates with constant 1, no promises.
+        The paper's bounds, if its models apply: rates with constant 1, not guarantees.
     """
 
     n: int
@@ -46,30 +46,30 @@ class Expected:
 
     @property
     def odds(self) -> float:
-        """About what odds of 1:1 that a given person is in the data become, to 1, by seeing the result."""
+        """Approximate bound on the posterior odds, to 1, that a person is in the data, from prior odds of 1:1."""
         return math.exp(min(self.epsilon, 700.0))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What to expect, per epsilon, and what a target takes.
+    """Expected accuracy per epsilon, and the epsilon or n needed for a target.
 
     Parameters
     ----------
     d, k : int
-        Columns and components.
+        Number of columns and of components.
     delta : float
-        Privacy.
+        Privacy parameter.
     rows : tuple of Expected
-        One per epsilon; with a target one only, at what is needed (or at the most that was tried).
+        One row per epsilon. With a target: one row, at the needed value (or at the largest value tried).
     target : float or None
-        The energy ratio that was asked for.
+        Requested energy ratio.
     solved : {"epsilon", "n", None}
-        What was looked for.
+        Which quantity was searched for.
     needed : float or None
-        The smallest epsilon or n that is expected to reach the target, within 5 %; None if none does.
+        Smallest epsilon or n that is expected to reach the target, within 5 %; None if none does.
     notes : tuple of str
-        What to know before trusting it.
+        Remarks on the reliability of the plan.
     """
 
     d: int
@@ -83,11 +83,11 @@ class Plan:
 
     @property
     def meaning(self) -> str:
-        """What an epsilon allows an attacker, in words: the one nearest to 1 of this plan."""
+        """Explanation in words of the epsilon of this plan that is closest to 1."""
         return explain(min((row.epsilon for row in self.rows), key=lambda one: abs(math.log(one))), self.delta)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return the plan as values for JSON."""
         rows = [{**asdict(row), "interval": list(row.interval), "odds": row.odds} for row in self.rows]
         return {**asdict(self), "rows": rows, "notes": list(self.notes), "meaning": self.meaning}
 
@@ -96,29 +96,30 @@ class Plan:
 
 
 def explain(epsilon: float, delta: float) -> str:
-    """What (epsilon, delta) allows an attacker, in words.
+    """Explain in words what (epsilon, delta) guarantees against an attacker.
 
-    For tests of "in" against "out", both equally likely, (epsilon, delta)-DP bounds the chance of being right by
-    (e^epsilon + delta)/(1 + e^epsilon).
+    For tests of "in" against "out", both equally likely, (epsilon, delta)-DP bounds the probability of a correct
+    guess by (e^epsilon + delta)/(1 + e^epsilon).
 
     Examples
     --------
     >>> print(explain(1.0, 1e-6))
-    epsilon = 1 in words: whoever knows everything but whether you are in the data, and holds both for
-    equally likely, guesses right with a chance of at most 73% in place of 50%, however they use the result.
+    epsilon = 1 in words: an attacker who knows everything except whether you are in the data, and considers
+    both equally likely, guesses correctly with probability at most 73% instead of 50%, however they use the
+    result.
     """
     odds = math.exp(min(epsilon, 700.0))
     percent = min(100 * (odds + delta) / (1 + odds), 99.99)
     return textwrap.fill(
-        f"epsilon = {epsilon:g} in words: whoever knows everything but whether you are in the data, and holds "
-        f"both for equally likely, guesses right with a chance of at most "
-        f"{percent:.{2 if percent < 99 else 4}g}% in place of 50%, however they use the result.",
+        f"epsilon = {epsilon:g} in words: an attacker who knows everything except whether you are in the data, "
+        f"and considers both equally likely, guesses correctly with probability at most "
+        f"{percent:.{2 if percent < 99 else 4}g}% instead of 50%, however they use the result.",
         width=105,
     )
 
 
 def _short(odds: float) -> str:
-    """Odds, as long as they need be.
+    """Format odds compactly.
 
     Examples
     --------
@@ -134,7 +135,8 @@ def _table(plan: Plan) -> list[str]:
     if all(row.upper_bound is None for row in plan.rows):
         cells = [line[:-1] for line in cells]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    title = f"{plan.k} of {plan.d} directions, delta = {plan.delta:g}; zeta = sqrt(1 - energy), smaller is better"
+    title = f"{plan.k} components of {plan.d} columns, delta = {plan.delta:g}"
+    title += "; zeta = sqrt(1 - energy), smaller is better"
     return [title, *("  ".join(map(str.rjust, line, widths)) for line in cells)]
 
 
@@ -160,4 +162,4 @@ def _verdict(plan: Plan) -> list[str]:
         most = f"{MOST_EPSILON:g}" if plan.solved == "epsilon" else f"{MOST_N:,}"
         return [f"No {plan.solved} up to {most} is expected to reach an energy of {plan.target:.4g}."]
     shown = f"{plan.needed:,.0f}" if plan.solved == "n" else f"{plan.needed:g}"
-    return [f"An energy of {plan.target:.4g} is expected from {plan.solved} = {shown} on."]
+    return [f"An energy of {plan.target:.4g} is expected for {plan.solved} = {shown} and above."]

@@ -1,4 +1,4 @@
-"""Pictures of a private model: displays that keep numbers apart from drawing, all of them from releases."""
+"""Displays of a private model. Each separates its values from drawing, and shows released values only."""
 
 from eigenveil.plots.biplot import BiplotDisplay
 from eigenveil.plots.convergence import ConvergenceDisplay

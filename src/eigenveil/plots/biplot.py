@@ -1,4 +1,4 @@
-"""Biplot: the columns as arrows over the map of scores."""
+"""Biplot: columns as arrows over the map of scores."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from eigenveil.plots.style import (
     axes_or_new,
     check_component,
     guarantee_of,
-    ink,
     names_of,
     shortened,
+    text_colour,
     titled,
 )
 
 _REACH, _ROOM = 0.6, 1.5
-"""How far the longest arrow goes, over the distance to the nearest side of the map; and how far the sides are,
-over the longest arrow, where there is no map. The rest is for names."""
+"""With a map: length of the longest arrow, relative to the distance to the nearest side of the map. Without a map:
+distance to the sides, relative to the longest arrow. The remaining space is for names."""
 _LINE = 0.06
-"""Height of a name over that of the picture."""
+"""Height of a name, relative to the height of the figure."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BiplotDisplay:
-    """Loadings on two components, over a private map of scores where there is one.
+    """Loadings on two components as arrows, over a private map of scores if given.
 
     Parameters
     ----------
     names : tuple of str
         Columns with the longest arrows, longest first.
     arrows : array of shape (names, 2)
-        Their loadings on the two components.
+        Loadings of these columns on the two components.
     components : pair of int
-        Which two, from 1.
+        Numbers of the two components, starting at 1.
     scores : ScoreMapDisplay, optional
-        The map.
+        Map of scores to draw below the arrows.
     guarantee : str
-        For the title.
+        Privacy guarantee, shown in the title.
     """
 
     names: tuple[str, ...]
@@ -58,11 +58,11 @@ class BiplotDisplay:
     def from_estimator(
         cls, pca: Any, *, scores: Any = None, components: tuple[int, int] | None = None, top: int = 8
     ) -> Self:
-        """The numbers of a fitted DPPCA, and of what `private_scores` returned for the same two components."""
+        """Create the display from a fitted DPPCA, and the result of `private_scores` for the same components."""
         map_ = scores if isinstance(scores, ScoreMapDisplay | None) else ScoreMapDisplay.from_histogram(scores)
         chosen = components or (map_.components if map_ is not None else (1, 2))
         if map_ is not None and map_.components != chosen:
-            raise InvalidInputError(f"the map is of components {map_.components}, the arrows of {chosen}.")
+            raise InvalidInputError(f"the map is of components {map_.components}, but the arrows are of {chosen}.")
         k = len(pca.components_)
         arrows = np.stack([pca.components_[check_component(one, k)] for one in chosen], axis=1)
         longest = np.argsort(-np.linalg.norm(arrows, axis=1), kind="stable")[: max(1, top)]
@@ -77,7 +77,7 @@ class BiplotDisplay:
 
     @property
     def stretch(self) -> float:
-        """By how much arrows are drawn longer than loadings are, so that they fill the map."""
+        """Factor by which arrows are drawn longer than the loadings, so that they fill the map."""
         longest = float(np.linalg.norm(self.arrows, axis=1).max(initial=0.0))
         if self.scores is None or not longest > 0:
             return 1.0
@@ -85,7 +85,7 @@ class BiplotDisplay:
         return _REACH * (min(ends) or max(ends)) / longest
 
     def heights_of_names(self) -> FloatArray:
-        """Where names stand: at the tips of arrows, moved up where they would cover another on their side."""
+        """Return the heights of the names: at the tips of arrows, moved up where names would overlap."""
         ends = self.arrows * self.stretch
         least = _LINE * 2 * self._half_height()
         heights = ends[:, 1].copy()
@@ -101,16 +101,16 @@ class BiplotDisplay:
         return _ROOM * float(np.abs(self.arrows).max(initial=0.1))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the map, and an arrow with its name per column."""
+        """Draw the map, and one labelled arrow per column."""
         ax = axes_or_new(ax)
         if self.scores is not None:
             self.scores.plot(ax)
-        colour = ink() if self.scores is None else "black"  # the map is light on any page
+        colour = text_colour() if self.scores is None else "black"  # the map is light, also on a dark page
         halo: patheffects.AbstractPathEffect = patheffects.withStroke(linewidth=2.5, foreground="white")
         ends = self.arrows * self.stretch
         for name, (x, y), height in zip(self.names, ends, self.heights_of_names(), strict=True):
             ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": ORANGE, "linewidth": 1.6})
-            words = ax.annotate(
+            label = ax.annotate(
                 shortened(name, 14),
                 (x, height),
                 (3 if x >= 0 else -3, 0),
@@ -120,12 +120,12 @@ class BiplotDisplay:
                 size=8,
                 color=colour,
             )
-            words.set_path_effects([] if self.scores is None else [halo])
+            label.set_path_effects([] if self.scores is None else [halo])
         if self.scores is None:
             reach = self._half_height()
             ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
-            ax.axhline(0, color=ink(), linewidth=0.5, linestyle=":")
-            ax.axvline(0, color=ink(), linewidth=0.5, linestyle=":")
+            ax.axhline(0, color=text_colour(), linewidth=0.5, linestyle=":")
+            ax.axvline(0, color=text_colour(), linewidth=0.5, linestyle=":")
             ax.set_xlabel(f"loading on component {self.components[0]}")
             ax.set_ylabel(f"loading on component {self.components[1]}")
         titled(ax, "Columns as arrows", self.guarantee)

@@ -1,4 +1,4 @@
-"""Convergence: radius and noise of every round."""
+"""Convergence display: radius and noise of every round."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from eigenveil.plots.style import BLUE, MARKERS, ORANGE, axes_or_new, guarantee_
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ConvergenceDisplay:
-    """What the rounds of a run released about themselves.
+    """Clipping radius, noise and share of the budget of each round of a run.
 
     Parameters
     ----------
     kinds : tuple of str
-        What each round was for: pilot, extra, check, last.
+        Purpose of each round: pilot, extra, check, last.
     radius, noise : array of shape (rounds,)
-        To what length units were shortened, and the noise that was put on their mean.
+        Norm to which units were clipped, and the noise added to their mean.
     share : array of shape (rounds,)
-        Share of the run's budget (of mu^2) that each took.
+        Share of the run's budget (of mu^2) that each round spent.
     guarantee : str
-        For the title.
+        Privacy guarantee, shown in the title.
     """
 
     kinds: tuple[str, ...]
@@ -38,12 +38,12 @@ class ConvergenceDisplay:
 
     @classmethod
     def from_estimator(cls, pca: Any) -> Self:
-        """The numbers of a fitted DPPCA; an error where its algorithm has no rounds to tell of."""
-        rounds = _rounds_told(pca.release_.diagnostics)
+        """Create the display from a fitted DPPCA. Raise if its algorithm reports no rounds."""
+        rounds = _reported_rounds(pca.release_.diagnostics)
         if not rounds:
             raise InvalidInputError(
-                f"this run of {pca.release_.algorithm} has told of no rounds.",
-                hint="algorithm='tracked' does, but where noise on the second moment itself costs less.",
+                f"this run of {pca.release_.algorithm} has reported no rounds.",
+                hint="algorithm='tracked' reports rounds, unless it adds noise to the second moment directly.",
             )
 
         def numbers(name: str) -> FloatArray:
@@ -58,7 +58,7 @@ class ConvergenceDisplay:
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw both on a logarithmic scale."""
+        """Draw radius and noise on a logarithmic scale."""
         ax = axes_or_new(ax)
         numbers = np.arange(1, len(self.kinds) + 1)
         for values, label, colour, marker, line in (
@@ -71,12 +71,12 @@ class ConvergenceDisplay:
         ax.set_xlabel("round")
         ax.set_ylabel("in squared units of the data")
         ax.legend(frameon=False)
-        titled(ax, "Radius and noise, round by round", self.guarantee)
+        titled(ax, "Radius and noise per round", self.guarantee)
         return ax
 
 
-def _rounds_told(diagnostics: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Rounds that are told one by one; some algorithms only tell how many there were."""
-    told = diagnostics.get("rounds", ())
-    listed = told if isinstance(told, list | tuple) else ()
+def _reported_rounds(diagnostics: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the diagnostics of each round. Some algorithms report only the number of rounds."""
+    rounds = diagnostics.get("rounds", ())
+    listed = rounds if isinstance(rounds, list | tuple) else ()
     return [one for one in listed if isinstance(one, Mapping) and {"kind", "radius", "noise", "share"} <= set(one)]

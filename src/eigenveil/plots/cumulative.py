@@ -1,4 +1,4 @@
-"""Cumulative explained variance: how much of the whole the first components hold together."""
+"""Cumulative explained variance of the first components."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from eigenveil.plots.style import BLUE, axes_or_new, guarantee_of, intervals_of,
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CumulativeVarianceDisplay:
-    """Shares of the total variance that the first 1, 2, ... k components hold.
+    """Shares of the total variance explained by the first 1, 2, ... k components.
 
     Parameters
     ----------
     shares : array of shape (k,)
-        Released, not below 0 and not falling.
+        Released shares, non-negative and non-decreasing.
     intervals : array of shape (k, 2), optional
-        Where the population's shares lie 95 times in 100, as `cumulative_variance_ratio_interval` says: noise, the
-        chance of which units came, and what clipping took. None where the algorithm does not tell.
+        95 % confidence intervals for the population's shares, from `cumulative_variance_ratio_interval`. They
+        account for noise, sampling and clipping. None if the algorithm does not provide them.
     guarantee : str
-        For the title.
+        Privacy guarantee, shown in the title.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class CumulativeVarianceDisplay:
 
     @classmethod
     def from_estimator(cls, pca: Any) -> Self:
-        """The numbers of a fitted DPPCA; an error with the reason where it has released no total variance."""
+        """Create the display from a fitted DPPCA. Raise, with the reason, if it released no total variance."""
         return cls(
             shares=np.cumsum(pca.explained_variance_ratio_),
             intervals=intervals_of(pca, "cumulative_variance_ratio_interval"),
@@ -48,16 +48,16 @@ class CumulativeVarianceDisplay:
 
     @property
     def low(self) -> FloatArray:
-        """Lower ends of the intervals; the shares where there are none."""
+        """Lower ends of the intervals, or the shares if there are none."""
         return self.shares if self.intervals is None else self.intervals[:, 0]
 
     @property
     def high(self) -> FloatArray:
-        """Upper ends of the intervals; the shares where there are none."""
+        """Upper ends of the intervals, or the shares if there are none."""
         return self.shares if self.intervals is None else self.intervals[:, 1]
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw a line with marks, and the intervals."""
+        """Draw a line with markers, and the intervals."""
         ax = axes_or_new(ax)
         numbers = np.arange(1, len(self.shares) + 1)
         ax.plot(numbers, 100 * self.shares, color=BLUE, marker="o")
@@ -67,6 +67,8 @@ class CumulativeVarianceDisplay:
         ax.set_xticks(numbers)
         ax.set_ylim(0, 103)
         ax.set_xlabel("number of components")
-        ax.set_ylabel("variance held, %" if self.intervals is None else "variance held, %, 95 % interval")
-        titled(ax, "Share of all variance", self.guarantee)
+        ax.set_ylabel(
+            "variance explained, %" if self.intervals is None else "variance explained, %, 95 % interval"
+        )
+        titled(ax, "Share of total variance", self.guarantee)
         return ax

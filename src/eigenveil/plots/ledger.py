@@ -1,4 +1,4 @@
-"""The ledger as bars: what share of the budget each release took."""
+"""Bar chart of a ledger: the share of the budget spent on each release."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from eigenveil._typing import FloatArray
-from eigenveil.plots.style import BLUE, HATCHES, axes_or_new, guarantee_of, ink, shortened, titled
+from eigenveil.plots.style import BLUE, HATCHES, axes_or_new, guarantee_of, shortened, text_colour, titled
 from eigenveil.privacy import Entry, Ledger, Parallel
 
-_REST, _UNSPENT = "smaller ones", "not spent"
+_REST, _UNSPENT = "all others", "not spent"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -22,14 +22,14 @@ class LedgerDisplay:
     Parameters
     ----------
     labels : tuple of str
-        What was released; equal ones are one bar.
+        Labels of the releases. Releases with equal labels form one bar.
     shares : array
-        Share of the budget's mu^2, or of what was set aside where none of it is Gaussian; 1 in all, with what was
-        not spent.
+        Shares of the budget's mu^2, or of the epsilon set aside if no release is Gaussian, including the
+        unspent share. They sum to 1.
     of : str
-        What the shares are of.
+        Quantity that the shares refer to.
     guarantee : str
-        For the title.
+        Privacy guarantee, shown in the title.
     """
 
     labels: tuple[str, ...]
@@ -39,12 +39,12 @@ class LedgerDisplay:
 
     @classmethod
     def from_estimator(cls, pca: Any) -> Self:
-        """The numbers of a fitted DPPCA's ledger."""
+        """Create the display from the ledger of a fitted DPPCA."""
         return cls.from_ledger(pca.ledger_, guarantee=guarantee_of(pca))
 
     @classmethod
     def from_ledger(cls, ledger: Ledger, *, guarantee: str = "") -> Self:
-        """The numbers of a ledger.
+        """Create the display from a ledger.
 
         Examples
         --------
@@ -73,7 +73,7 @@ class LedgerDisplay:
         )
 
     def largest(self, top: int = 12) -> Self:
-        """The same with all but the `top` largest in one."""
+        """Return the display with all bars after the largest ``top - 1`` merged into one."""
         if len(self.labels) <= top:
             return self
         keep = np.sort(np.argsort(-self.shares, kind="stable")[: top - 1])
@@ -86,18 +86,18 @@ class LedgerDisplay:
         )
 
     def plot(self, ax: Axes | None = None, *, top: int = 12) -> Axes:
-        """Draw a bar per release; what is not spent is hatched and empty."""
+        """Draw one bar per release; the unspent share is a hatched, unfilled bar."""
         ax = axes_or_new(ax)
         shown = self.largest(top)
         places = np.arange(len(shown.labels))
         for place, label, share in zip(places, shown.labels, shown.shares, strict=True):
-            idle = label == _UNSPENT
+            unspent = label == _UNSPENT
             ax.barh(
                 place,
                 100 * share,
-                color="none" if idle else BLUE,
-                hatch=HATCHES[1] if idle else "",
-                edgecolor=ink(),
+                color="none" if unspent else BLUE,
+                hatch=HATCHES[1] if unspent else "",
+                edgecolor=text_colour(),
                 height=0.7,
             )
             ax.annotate(
@@ -107,7 +107,7 @@ class LedgerDisplay:
         ax.invert_yaxis()
         ax.set_xlim(0, 115 * float(shown.shares.max(initial=0.01)))
         ax.set_xlabel(f"share of the budget ({self.of}), %")
-        titled(ax, "Where the budget went", self.guarantee)
+        titled(ax, "Spending of the budget", self.guarantee)
         return ax
 
 

@@ -1,4 +1,4 @@
-"""Loadings: which columns a component is made of."""
+"""Loadings of one component."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from eigenveil.plots.style import (
     axes_or_new,
     check_component,
     guarantee_of,
-    ink,
     names_of,
     shortened,
+    text_colour,
     titled,
 )
 
@@ -31,17 +31,17 @@ class LoadingsDisplay:
     Parameters
     ----------
     component : int
-        Its number, from 1.
+        Number of the component, starting at 1.
     names : tuple of str
-        Columns.
+        Names of the columns.
     loadings : array
-        One per name, in [-1, 1].
+        One loading per name, in [-1, 1].
     noise : array, optional
-        Standard deviation of each, where it is known.
+        Standard deviation of the noise in each loading, if known.
     columns : int
-        How many columns there are in all.
+        Total number of columns.
     guarantee : str
-        For the title.
+        Privacy guarantee, shown in the title.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class LoadingsDisplay:
 
     @classmethod
     def from_estimator(cls, pca: Any, *, component: int = 1, top: int = 10) -> Self:
-        """The numbers of one component of a fitted DPPCA."""
+        """Create the display from one component of a fitted DPPCA."""
         row = pca.components_[check_component(component, len(pca.components_))]
         return cls.largest(names_of(pca), row, component=component, top=top, guarantee=guarantee_of(pca))
 
@@ -74,7 +74,7 @@ class LoadingsDisplay:
         noise: FloatArray | None = None,
         guarantee: str = "",
     ) -> Self:
-        """The `top` largest of all loadings of a component, by size."""
+        """Create the display from the `top` loadings of a component that are largest in absolute value."""
         order = np.argsort(-np.abs(loadings), kind="stable")[: max(1, top)]
         return cls(
             component=component,
@@ -86,18 +86,19 @@ class LoadingsDisplay:
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw a bar per column; negative ones have another colour and a hatch."""
+        """Draw one bar per column; negative bars have another colour and a hatch."""
         ax = axes_or_new(ax)
         places = np.arange(len(self.names))
-        for wanted, colour, hatch in (
+        for mask, colour, hatch in (
             (self.loadings >= 0, BLUE, HATCHES[0]),
             (self.loadings < 0, ORANGE, HATCHES[1]),
         ):
-            ax.barh(places[wanted], self.loadings[wanted], color=colour, hatch=hatch, edgecolor=ink(), height=0.7)
+            edge = text_colour()
+            ax.barh(places[mask], self.loadings[mask], color=colour, hatch=hatch, edgecolor=edge, height=0.7)
         if self.noise is not None:
             reach = TWO_SIDED * self.noise
-            ax.errorbar(self.loadings, places, xerr=reach, fmt="none", ecolor=ink(), capsize=3)
-        ax.axvline(0, color=ink(), linewidth=0.8)
+            ax.errorbar(self.loadings, places, xerr=reach, fmt="none", ecolor=text_colour(), capsize=3)
+        ax.axvline(0, color=text_colour(), linewidth=0.8)
         ax.set_yticks(places, [shortened(name, 18) for name in self.names])
         ax.invert_yaxis()
         ax.set_xlabel("loading")

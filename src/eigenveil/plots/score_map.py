@@ -1,4 +1,4 @@
-"""Score map: where units lie in the plane of two components, as a noisy histogram."""
+"""Map of scores: noisy two-dimensional histogram of the units' scores on two components."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from eigenveil.plots.style import axes_or_new, titled
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScoreMapDisplay:
-    """Noisy numbers of units per cell of a plane, in all and per public group.
+    """Noisy number of units per cell of a grid, in total and per public group.
 
     Parameters
     ----------
     counts : array of shape (columns, rows)
-        Noisy counts; the first axis goes along the first component.
+        Noisy counts. The first axis is the first component.
     edges : pair of arrays
-        Where cells begin and end, along either component.
+        Edges of the cells along each component.
     components : pair of int
-        Which two, from 1.
+        Numbers of the two components, starting at 1.
     noise : float
-        Standard deviation of the noise in a count of the map of all.
+        Standard deviation of the noise in each cell of `counts`.
     groups : mapping of str to array of shape (columns, rows)
-        Noisy counts of groups that are public (a site, a year), where maps were bought for them.
+        Noisy counts per public group (a site, a year), if maps per group were bought.
     guarantee : str
-        For the title.
+        Privacy guarantee, shown in the title.
 
     Examples
     --------
     >>> grid = np.array([0.0, 1.0, 2.0])
     >>> display = ScoreMapDisplay(counts=np.array([[9.0, -1.0], [2.0, 50.0]]), edges=(grid, grid), noise=2.0)
-    >>> display.shown()  # what noise alone could have made is left blank
+    >>> display.shown()  # cells that could be noise alone are blank
     array([[ 9., nan],
            [nan, 50.]])
     """
@@ -51,14 +51,14 @@ class ScoreMapDisplay:
     guarantee: str = ""
 
     def __post_init__(self) -> None:
-        wanted = tuple(len(edge) - 1 for edge in self.edges)
+        expected = tuple(len(edge) - 1 for edge in self.edges)
         for counts in (self.counts, *self.groups.values()):
-            if counts.shape != wanted:
-                raise InvalidInputError(f"edges make {wanted} cells, got counts of shape {counts.shape}.")
+            if counts.shape != expected:
+                raise InvalidInputError(f"edges define {expected} cells, got counts of shape {counts.shape}.")
 
     @classmethod
     def from_histogram(cls, histogram: Any, *, guarantee: str | None = None) -> Self:
-        """The numbers of what `DPPCA.private_scores` returned; with groups, their sum is the map of all."""
+        """Create the display from the result of `DPPCA.private_scores`. The total is the sum of all groups."""
         counts = np.asarray(histogram.counts, dtype=np.float64)
         labels = () if histogram.labels is None else histogram.labels
         first, second = histogram.components
@@ -72,16 +72,16 @@ class ScoreMapDisplay:
         )
 
     def shown(self, group: str | None = None) -> FloatArray:
-        """Counts that noise alone would hardly make: below two of its standard deviations they are nan."""
+        """Return the counts, with nan for counts of at most two standard deviations of the noise."""
         counts, noise = self.counts, self.noise
         if group is not None:
             counts, noise = self._of_group(group), self.noise / math.sqrt(len(self.groups))
         return np.where(counts > max(2 * noise, 0.0), counts, np.nan)
 
     def plot(self, ax: Axes | None = None, *, group: str | None = None) -> Axes:
-        """Draw the map of all, or of one group; darker cells hold more units."""
+        """Draw the map of all units, or of one group; darker cells contain more units."""
         ax = axes_or_new(ax)
-        ax.patch.set(facecolor="white", alpha=1.0)  # on a dark page too: empty cells must not look like full ones
+        ax.patch.set(facecolor="white", alpha=1.0)  # also on a dark page: empty cells must not look like full ones
         mesh = ax.pcolormesh(
             *self.edges, self.shown(group).T, cmap="cividis_r", vmin=0, vmax=self._most(), rasterized=True
         )
@@ -94,21 +94,21 @@ class ScoreMapDisplay:
         return ax
 
     def plot_groups(self, axes: Sequence[Axes] | None = None) -> list[Axes]:
-        """Draw one map per group, all on one scale of colours."""
+        """Draw one map per group, all with the same colour scale."""
         if not self.groups:
-            raise InvalidInputError("no maps of groups were bought.")
+            raise InvalidInputError("no maps per group were bought.")
         given = [None] * len(self.groups) if axes is None else axes
         return [self.plot(ax, group=name) for name, ax in zip(self.groups, given, strict=True)]
 
     def _of_group(self, group: str) -> FloatArray:
         if group not in self.groups:
             raise InvalidInputError(
-                f"there is no map of group {group!r}, but of {', '.join(self.groups) or 'none'}."
+                f"there is no map of group {group!r}; groups with a map: {', '.join(self.groups) or 'none'}."
             )
         return self.groups[group]
 
     def _most(self) -> float:
-        """The end of the scale of colours."""
+        """Return the upper end of the colour scale."""
         counts = list(self.groups.values()) or [self.counts]
         return max(1.0, *(float(one.max(initial=0.0)) for one in (self.counts, *counts)))
 

@@ -1,4 +1,4 @@
-"""Scree: the variance along every component, and where that of the population lies."""
+"""Scree plot: the variance along each component, with confidence intervals for the population."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from eigenveil._typing import FloatArray
-from eigenveil.plots.style import BLUE, axes_or_new, guarantee_of, ink, intervals_of, titled
+from eigenveil.plots.style import BLUE, axes_or_new, guarantee_of, intervals_of, text_colour, titled
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScreeDisplay:
-    """Variances of components, and intervals where the model offers them.
+    """Variances of components, with confidence intervals if the model provides them.
 
     Parameters
     ----------
     variances : array of shape (k,)
         Released variances.
     intervals : array of shape (k, 2), optional
-        Where the population's variance lies 95 times in 100, as `explained_variance_interval` says: it counts
-        noise, the chance of which units came, and what clipping took. None where the algorithm does not tell.
+        95 % confidence intervals for the population's variances, from `explained_variance_interval`. They account
+        for noise, sampling and clipping. None if the algorithm does not provide them.
     guarantee : str
-        For the title.
+        Privacy guarantee, shown in the title.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class ScreeDisplay:
 
     @classmethod
     def from_estimator(cls, pca: Any) -> Self:
-        """The numbers of a fitted DPPCA; an error with the reason where it has released no variances."""
+        """Create the display from a fitted DPPCA. Raise, with the reason, if it released no variances."""
         variances = np.asarray(pca.explained_variance_)
         return cls(
             variances=variances,
@@ -49,22 +49,22 @@ class ScreeDisplay:
 
     @property
     def low(self) -> FloatArray:
-        """Lower ends of the intervals; the variances where there are none."""
+        """Lower ends of the intervals, or the variances if there are none."""
         return self.variances if self.intervals is None else self.intervals[:, 0]
 
     @property
     def high(self) -> FloatArray:
-        """Upper ends of the intervals; the variances where there are none."""
+        """Upper ends of the intervals, or the variances if there are none."""
         return self.variances if self.intervals is None else self.intervals[:, 1]
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw a bar per component, and its interval."""
+        """Draw one bar per component, with its interval."""
         ax = axes_or_new(ax)
         numbers = np.arange(1, len(self.variances) + 1)
-        ax.bar(numbers, self.variances, color=BLUE, edgecolor=ink(), width=0.7)
+        ax.bar(numbers, self.variances, color=BLUE, edgecolor=text_colour(), width=0.7)
         if self.intervals is not None:
             middle, reach = (self.high + self.low) / 2, (self.high - self.low) / 2
-            ax.errorbar(numbers, middle, yerr=reach, fmt="none", ecolor=ink(), capsize=4)
+            ax.errorbar(numbers, middle, yerr=reach, fmt="none", ecolor=text_colour(), capsize=4)
         ax.set_xticks(numbers)
         ax.set_xlabel("component")
         ax.set_ylabel("variance" if self.intervals is None else "variance, 95 % interval")

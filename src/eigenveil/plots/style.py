@@ -1,4 +1,4 @@
-"""Colours, marks and words that all displays share: told apart in grey and by colour-blind people."""
+"""Colours, markers and labels shared by all displays; distinguishable in greyscale and by colour-blind readers."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from matplotlib.axes import Axes
 from eigenveil.errors import InvalidInputError
 
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
-"""From the palette of Okabe and Ito."""
+"""Colours from the palette of Okabe and Ito."""
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
 HATCHES = ("", "///", "...", "xxx")
 MARKERS = ("o", "s", "^", "D")
 LEVEL = 0.95
-"""Of intervals: how often one of them holds the truth."""
+"""Confidence level of intervals."""
 TWO_SIDED = 1.96
-"""Standard deviations on either side of a value between which noise falls 95 times in 100."""
+"""Half-width of a 95 % normal interval, in standard deviations."""
 
 
 def guarantee_of(pca: Any) -> str:
-    """What a title says about privacy.
+    """Return the text on privacy for a title.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def guarantee_of(pca: Any) -> str:
 
 
 def intervals_of(pca: Any, name: str) -> Any:
-    """Intervals of 95 % by the method of that name; None where the model does not offer them.
+    """Return 95 % intervals from the method `name`, or None if the model does not provide them.
 
     Examples
     --------
@@ -53,39 +53,39 @@ def intervals_of(pca: Any, name: str) -> Any:
         return None
     try:
         return getattr(pca, name)(level=LEVEL)
-    except InvalidInputError:  # bought by an older eigenveil, which did not keep how they were clipped
+    except InvalidInputError:  # bought by an older version of eigenveil, which did not save how they were clipped
         return None
 
 
-def ink() -> str:
-    """The colour of lines and letters, as matplotlib is set to draw them."""
+def text_colour() -> str:
+    """Return matplotlib's current colour of text, which displays use for lines too."""
     return str(mpl.rcParams["text.color"])
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
-    """The axes to draw on; those of a figure of their own where none are given."""
+    """Return `ax`, or the axes of a new figure if None."""
     if ax is not None:
         return ax
-    import matplotlib.pyplot as plt  # noqa: PLC0415  # chooses a backend, which drawing on given axes does not need
+    import matplotlib.pyplot as plt  # noqa: PLC0415  # selects a backend, which given axes do not need
 
     return plt.subplots(layout="constrained")[1]
 
 
 def titled(ax: Axes, title: str, guarantee: str) -> None:
-    """Write the title, with the guarantee below, and take off the frame's idle sides."""
+    """Set the title, with the guarantee below it, and hide the top and right sides of the frame."""
     ax.set_title(f"{title}\n({guarantee})" if guarantee else title, fontsize="medium")
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def check_component(component: int, k: int) -> int:
-    """The position of component number 1 to k, else explain."""
+    """Return the index of component number 1 to k. Raise for any other number."""
     if not 1 <= component <= k:
         raise InvalidInputError(f"components are numbered from 1 to {k}, got {component!r}.")
     return component - 1
 
 
 def shortened(text: str, longest: int = 28) -> str:
-    """A label that fits beside a bar.
+    """Truncate a label to at most `longest` characters.
 
     Examples
     --------
@@ -96,6 +96,6 @@ def shortened(text: str, longest: int = 28) -> str:
 
 
 def names_of(pca: Any) -> tuple[str, ...]:
-    """Names of the columns, or x0, x1, ... where they have none."""
+    """Return the names of the columns, or x0, x1, ... if they have none."""
     names = vars(pca).get("feature_names_in_")
     return tuple(f"x{i}" for i in range(pca.n_features_in_)) if names is None else tuple(map(str, names))

@@ -1,4 +1,4 @@
-"""One HTML file that tells what was released, what it cost and how good it is; it opens offline."""
+"""Reports: one HTML file with the released values, their privacy cost and their accuracy. It opens offline."""
 
 from eigenveil.report.write import render_report, write_report
 

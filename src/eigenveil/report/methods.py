@@ -1,4 +1,4 @@
-"""The methods paragraph: what was done, and whom to cite."""
+"""Methods paragraph of a report, with references to cite."""
 
 from __future__ import annotations
 
@@ -25,41 +25,42 @@ _FILTER = (
     "arXiv:2210.17520, 2022."
 )
 
-_WORDS = {
-    "tracked": "tracked PCA, which refines directions around what is already public, so "
-    "that noise shrinks with the spread of the units, an idea it shares with k-DP-PCA",
-    "k-dp-pca": "k-DP-PCA, which finds one direction after the other by noisy gradient steps whose noise adapts "
-    "to the spread of the gradients",
-    "k-dp-ojas": "k-DP-Ojas, which finds one direction after the other by Oja's rule with clipped steps",
-    "dp-gauss-1": "DP-Gauss-1 (Analyze Gauss): noise on the clipped second moment",
-    "dp-gauss-2": "DP-Gauss-2: noise on the projector, as little as a private bound on the eigengap allows",
+_DESCRIPTIONS = {
+    "tracked": "tracked PCA, which refines components around values that are already released, so that the noise "
+    "adapts to the spread of the units, an idea it shares with k-DP-PCA",
+    "k-dp-pca": "k-DP-PCA, which estimates one component after the other by noisy gradient steps whose noise "
+    "adapts to the spread of the gradients",
+    "k-dp-ojas": "k-DP-Ojas, which estimates one component after the other by Oja's rule with clipped steps",
+    "dp-gauss-1": "DP-Gauss-1 (Analyze Gauss), which adds noise to the clipped second moment",
+    "dp-gauss-2": "DP-Gauss-2, which adds noise to the projector, calibrated to a private bound on the eigengap",
     "dp-power": "the noisy power method with clipped products",
 }
 _SOURCES = {"dp-gauss-1": [_ANALYZE_GAUSS], "dp-gauss-2": [_ANALYZE_GAUSS], "dp-power": [_NOISY_POWER]}
 
 
 def methods_of(model: Any, version: str) -> tuple[str, list[str]]:
-    """A paragraph for a paper, and its references."""
+    """Return a methods paragraph for a paper, and its references."""
     fitted = as_fitted(model)
-    how = _WORDS.get(fitted["algorithm"], fitted["algorithm"])
+    how = _DESCRIPTIONS.get(fitted["algorithm"], fitted["algorithm"])
     ledger = model.ledger_
     references = [*_SOURCES.get(fitted["algorithm"], []), PAPER, _GDP, _FILTER]
     text = (
         f"The first {model.n_components_} principal components of {model.n_features_in_} columns were "
-        f"estimated with eigenveil {version} by {how}. {_before(model)} "
+        f"estimated with eigenveil {version} by {how}. {_preprocessing(model)} "
     )
     if not ledger.private:
         return text + "The run was not private, so no guarantee applies to it.", references
     text += (
         f"The estimates are ({fitted['epsilon']:g}, {fitted['delta']:g})-differentially private under the "
         f"relation {ledger.relation.value}. Noise was drawn from the operating system's generator by an exact "
-        "sampler on a grid fixed in advance, and all releases were composed in a ledger of Gaussian differential "
-        "privacy that is written before noise is drawn."
+        "sampler on a grid fixed in advance. All releases were composed under Gaussian differential privacy in a "
+        "ledger that is charged before noise is drawn."
     )
     return text, references
 
 
-def _before(model: Any) -> str:
+def _preprocessing(model: Any) -> str:
+    """Return sentences on encoding, centring and scaling."""
     declared = {entry.purpose for entry in model.ledger_.entries if entry.kind == "declared"}
     mean = (
         "A mean declared public"
@@ -70,8 +71,8 @@ def _before(model: Any) -> str:
     )
     read = "".join(f"{what.capitalize()}, by public values: {how}. " for what, how in model.layout_.declared())
     if model.scale_ is None:
-        return f"{read}{mean} was taken off the rows."
+        return f"{read}{mean} was subtracted from the rows."
     bought = any(entry.purpose is Purpose.SCALE for entry in model.ledger_.entries if entry.kind != "declared")
     kinds = [kind for kind, yes in (("private", bought), ("public", Purpose.SCALE in declared)) if yes]
     scales = f"{' or '.join(kinds)} scales"
-    return f"{read}{mean} was taken off the rows, and columns were divided by {scales}."
+    return f"{read}{mean} was subtracted from the rows, and columns were divided by {scales}."

@@ -1,4 +1,4 @@
-"""The pictures of a report, as far as the model has released what they show."""
+"""Figures of a report, for the values that the model has released."""
 
 from __future__ import annotations
 
@@ -23,63 +23,63 @@ from eigenveil.plots import (
 from eigenveil.report.svg import inline_svg
 
 MOST_COMPONENTS = 6
-"""How many components get a picture of their loadings."""
+"""Maximal number of components with a figure of their loadings."""
 
 
 _INTERVALS = (
-    "Lines hold the population's value 95 times in 100: they count noise, the chance of who is in the data, and "
-    "what clipping took, for rows that are about normal. With heavy tails the truth may lie above them."
+    "Lines are 95 % confidence intervals for the population's value. They account for noise, sampling and "
+    "clipping, for rows that are approximately normal. With heavy tails the true value may lie above them."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picture:
-    """A picture on the page; `svg` is None where it cannot be drawn, and `caption` then says why."""
+class ReportFigure:
+    """A figure on the page. If it cannot be drawn, `svg` is None and `caption` gives the reason."""
 
     title: str
     caption: str
     svg: Markup | None
 
 
-def pictures_of(model: Any, scores: Any) -> list[Picture]:
-    """All pictures, in the order of the page."""
-    pictures = [_scree(model), _cumulative(model)]
-    pictures += [_loadings(model, number) for number in range(1, min(model.n_components_, MOST_COMPONENTS) + 1)]
-    pictures += [*_maps(model, scores), _convergence(model), _ledger(model)]
-    return [picture for picture in pictures if picture is not None]
+def report_figures(model: Any, scores: Any) -> list[ReportFigure]:
+    """Return all figures, in the order of the page."""
+    figures = [_scree(model), _cumulative(model)]
+    figures += [_loadings(model, number) for number in range(1, min(model.n_components_, MOST_COMPONENTS) + 1)]
+    figures += [*_maps(model, scores), _convergence(model), _ledger(model)]
+    return [figure for figure in figures if figure is not None]
 
 
-def _scree(model: Any) -> Picture:
+def _scree(model: Any) -> ReportFigure:
     title = "Variance along each component"
     try:
         display = ScreeDisplay.from_estimator(model)
     except AttributeError as absent:
-        return Picture(title=title, caption=_reason(absent), svg=None)
+        return ReportFigure(title=title, caption=_reason(absent), svg=None)
     numbers = ", ".join(f"{value:.3g}" for value in display.variances)
     known = (
         f"Bars are released values. {_INTERVALS}"
         if display.intervals is not None
-        else "This algorithm does not tell how large the noise in them is; clipping makes them low."
+        else "This algorithm does not report the noise in the variances. Clipping biases them downwards."
     )
     return _drawn(title, display.plot, name="scree", label=f"Bars of variances: {numbers}.", caption=known)
 
 
-def _cumulative(model: Any) -> Picture | None:
+def _cumulative(model: Any) -> ReportFigure | None:
     if "explained_variance_ratio_" not in vars(model):
         return None
     display = CumulativeVarianceDisplay.from_estimator(model)
     last = f"{100 * display.shares[-1]:.0f} %"
     return _drawn(
-        "Share of all variance",
+        "Share of total variance",
         display.plot,
         name="cumulative",
         label=f"Line of shares of variance, up to {last} with {len(display.shares)} components.",
-        caption=f"The first {len(display.shares)} components hold about {last} of the variance."
+        caption=f"The first {len(display.shares)} components explain about {last} of the variance."
         + (f" {_INTERVALS}" if display.intervals is not None else ""),
     )
 
 
-def _loadings(model: Any, number: int) -> Picture:
+def _loadings(model: Any, number: int) -> ReportFigure:
     display = LoadingsDisplay.from_estimator(model, component=number, top=8)
     largest = ", ".join(
         f"{name} {value:+.2f}" for name, value in zip(display.names[:3], display.loadings[:3], strict=True)
@@ -89,30 +89,32 @@ def _loadings(model: Any, number: int) -> Picture:
         display.plot,
         name=f"loadings-{number}",
         label=f"Bars of loadings; largest: {largest}.",
-        caption=f"Columns that weigh most: {largest}. Striped bars are negative.",
+        caption=f"Largest loadings: {largest}. Striped bars are negative.",
     )
 
 
-def _maps(model: Any, scores: Any) -> Iterator[Picture]:
-    """The map of scores where one was bought, with arrows; arrows alone where not."""
+def _maps(model: Any, scores: Any) -> Iterator[ReportFigure]:
+    """Yield a biplot: arrows of the loadings, over the map of scores if one was bought."""
     if scores is None and model.n_components_ < 2:
         return
     shown = None if scores is None else ScoreMapDisplay.from_histogram(scores)
     display = BiplotDisplay.from_estimator(model, scores=shown, top=6)
     label = f"Arrows of the columns {', '.join(display.names)} in the plane of two components"
     if shown is None:
-        caption = "Longer arrows weigh more; arrows that point the same way go up together."
+        caption = "Longer arrows are larger loadings. Columns whose arrows point the same way increase together."
     else:
-        label += f", over a map of noisy counts, {int(np.sum(~np.isnan(shown.shown())))} cells of which stand out"
+        visible = int(np.sum(~np.isnan(shown.shown())))
+        label += f", over a map of noisy counts, {visible} cells of which exceed the noise"
         caption = (
-            f"Noise in a cell has a standard deviation of {shown.noise:.3g}; cells below two of them are blank."
+            f"The noise in a cell has standard deviation {shown.noise:.3g}. Cells below two standard deviations "
+            "are blank."
         )
     yield _drawn("Map", display.plot, name="biplot", label=f"{label}.", caption=caption, height=3.3)
     if shown is not None:
         yield from (_group_map(shown, group, index) for index, group in enumerate(shown.groups))
 
 
-def _group_map(shown: ScoreMapDisplay, group: str, index: int) -> Picture:
+def _group_map(shown: ScoreMapDisplay, group: str, index: int) -> ReportFigure:
     def draw(axes: Axes) -> object:
         return shown.plot(axes, group=group)
 
@@ -120,45 +122,46 @@ def _group_map(shown: ScoreMapDisplay, group: str, index: int) -> Picture:
     return _drawn(f"Map of {group}", draw, name=f"map-{index}", label=label, caption="", height=3.3)
 
 
-def _convergence(model: Any) -> Picture | None:
+def _convergence(model: Any) -> ReportFigure | None:
     try:
         display = ConvergenceDisplay.from_estimator(model)
     except InvalidInputError:
         return None
     return _drawn(
-        "Round by round",
+        "Rounds",
         display.plot,
         name="convergence",
         label=f"Radius and noise of {len(display.kinds)} rounds; noise ends at {display.noise[-1]:.3g}.",
-        caption="Units longer than the radius were shortened to it. Noise in the last round is what counts.",
+        caption="Units with a norm above the radius were clipped to it. The noise of the last round determines "
+        "the accuracy.",
     )
 
 
-def _ledger(model: Any) -> Picture:
+def _ledger(model: Any) -> ReportFigure:
     display = LedgerDisplay.from_estimator(model)
     shown = display.largest()
     parts = ", ".join(
         f"{label} {100 * share:.0f} %" for label, share in zip(shown.labels, shown.shares, strict=True)
     )
     return _drawn(
-        "Where the budget went",
+        "Spending of the budget",
         display.plot,
         name="ledger",
         label=f"Bars of shares of the budget: {parts}.",
-        caption=f"Shares of {display.of}; the table below has every entry.",
+        caption=f"Shares of {display.of}. The table below lists every entry.",
         height=max(2.0, 0.9 + 0.2 * len(shown.labels)),
     )
 
 
 def _drawn(
     title: str, draw: Callable[[Axes], object], *, name: str, label: str, caption: str, height: float = 2.7
-) -> Picture:
+) -> ReportFigure:
     def untitled(axes: Axes) -> None:
         draw(axes)
-        axes.set_title("")  # the page has it as a heading, and the guarantee at its top
+        axes.set_title("")  # the page shows the title as a heading, and the guarantee at its top
 
     svg = inline_svg(untitled, name=name, label=f"{title}. {label}", height=height)
-    return Picture(title=title, caption=caption, svg=svg)
+    return ReportFigure(title=title, caption=caption, svg=svg)
 
 
 def _reason(absent: AttributeError) -> str:

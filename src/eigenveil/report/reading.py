@@ -1,4 +1,4 @@
-"""What the guarantee says, in numbers that a person can use."""
+"""Interpretation of a privacy guarantee: odds, probabilities and true positive rates of an attacker."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ import numpy as np
 from eigenveil.privacy import Budget, Ledger, Relation
 
 ALARM = 0.05
-"""The share of people outside the data whom an attacker is willing to accuse falsely, for the example."""
+"""False positive rate of the attacker in the example."""
 
 _RELATIONS = {
-    Relation.ADD_REMOVE: "with or without one unit; how many there are is protected too",
-    Relation.REPLACE: "with one unit's content or with any other in its place; how many rows there are is public",
-    Relation.EMPTY_SLOT: "with one arrival's content or with nothing in its place; how many arrived is public",
+    Relation.ADD_REMOVE: "with or without one unit; the number of units is protected too",
+    Relation.REPLACE: "with one unit's content, or any other content in its place; the number of rows is public",
+    Relation.EMPTY_SLOT: "with one arrival's content, or nothing in its place; the number of arrivals is public",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A guarantee in words.
+    """Interpretation of a privacy guarantee.
 
     Parameters
     ----------
     epsilon, delta : float
-        Of everything that is ever charged to the ledger: its budget.
+        Guarantee for everything that is ever charged to the ledger: its budget.
     odds, chance : float
-        What odds of 1 : 1, a chance of one half, can become.
+        Upper bounds on the attacker's posterior odds and probability, from prior odds of 1 : 1.
     rare : float
-        How often, over the noise, they can become more: at most.
+        Upper bound on the probability, over the noise, that the posterior odds exceed `odds`.
     hits : float
-        The largest share of people in the data whom an attacker can find that accuses `ALARM` of the others.
+        Upper bound on the attacker's true positive rate at a false positive rate of `ALARM`.
     relation : str
-        What two data sets are compared.
+        How two neighbouring datasets differ, in words.
     """
 
     epsilon: float
@@ -47,9 +47,9 @@ class Reading:
 
 
 def read_guarantee(ledger: Ledger, delta: float) -> Reading | None:
-    """The reading of a ledger's budget; None where it comes to no finite epsilon at this delta.
+    """Interpret the budget of a ledger. Return None if it has no finite epsilon at this delta.
 
-    The budget is what a privacy filter guarantees; what was spent so far is smaller, and no guarantee of its own.
+    A privacy filter guarantees the budget. The spending so far is smaller, but it is not a guarantee.
 
     Examples
     --------
@@ -73,10 +73,11 @@ def read_guarantee(ledger: Ledger, delta: float) -> Reading | None:
 
 
 def probability_above(budget: Budget, epsilon: float) -> float:
-    """A bound on how often the odds change by more than exp(epsilon).
+    """Return an upper bound on the probability that the odds change by a factor of more than exp(epsilon).
 
-    It is not delta: for every e below epsilon, delta(e) is at least (1 - exp(e - epsilon)) times that probability,
-    since delta(e) is the mean of 1 - exp(e - loss) over outcomes whose loss is above e. The best such e is taken.
+    This probability is not delta. For every e below epsilon, delta(e) is at least (1 - exp(e - epsilon)) times the
+    probability, because delta(e) is the expectation of 1 - exp(e - loss) over outcomes with a loss above e. The
+    bound is the smallest over a grid of e.
     """
     if not epsilon > 0:
         return 1.0
@@ -85,7 +86,7 @@ def probability_above(budget: Budget, epsilon: float) -> float:
 
 
 def found_at(budget: Budget, alarm: float) -> float:
-    """The largest share of true hits at that share of false alarms: the least of exp(e) alarm + delta(e)."""
+    """Return the largest true positive rate at false positive rate `alarm`: min_e exp(e) alarm + delta(e)."""
     grid = np.linspace(0.0, 12.0, 1201)
     return float(min(1.0, *(math.exp(e) * alarm + budget.delta(float(e)) for e in grid)))
 

@@ -1,4 +1,4 @@
-"""Displays as SVG inside a page: its letters and lines take the page's colours, light or dark."""
+"""Displays as inline SVG. Text and lines use the page's text colour, light or dark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 _INK = "#010203"
-"""Stands for the page's own colour of text until the drawing is done; no display uses it."""
+"""Placeholder for the page's text colour, replaced after drawing. No display uses this colour."""
 _FONTS = "'DejaVu Sans', Verdana, 'Segoe UI', sans-serif"
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -26,18 +26,18 @@ _SETTINGS: dict[Any, Any] = {
 
 
 def inline_svg(draw: Callable[[Axes], object], *, name: str, label: str, height: float = 2.7) -> Markup:
-    """What `draw` draws, as an `svg` element.
+    """Draw on new axes with `draw` and return the figure as an `svg` element.
 
     Parameters
     ----------
     draw : callable
-        Takes the axes to draw on.
+        Function that takes the axes to draw on.
     name : str
-        Starts all ids in it, so that several can stand on one page.
+        Prefix of all ids in the element, so that one page can contain several.
     label : str
-        What a screen reader says.
+        Text for screen readers.
     height : float
-        In inches, at a width of 4.2.
+        Height in inches. The width is 4.2 inches.
     """
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": name}):
         figure = Figure(figsize=(4.2, height), layout="constrained")
@@ -51,17 +51,17 @@ def inline_svg(draw: Callable[[Axes], object], *, name: str, label: str, height:
 
 
 def _for_a_page(svg: str, *, name: str, label: str) -> str:
-    """The element alone, without size, metadata and addresses, with ids of its own."""
+    """Return the bare `svg` element, without size, metadata and external addresses, and with prefixed ids."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
     box = re.search(r'viewBox="[^"]*"', svg)
-    assert box is not None, "matplotlib writes one"
+    assert box is not None, "matplotlib writes a viewBox"
     head = f'<svg {box.group()} role="img" aria-label="{escape(label)}">'
     svg = head + svg[svg.index(">") + 1 :]
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = re.sub(r'(?:xlink:)?href="#', f'href="#{name}-', svg)
     svg = re.sub(r"url\(#", f"url(#{name}-", svg)
-    svg = svg.replace("xlink:href=", "href=")  # pictures within; HTML knows the plain name
+    svg = svg.replace("xlink:href=", "href=")  # embedded images; HTML uses the plain attribute name
     svg = svg.replace("'DejaVu Sans'", _FONTS)
     return re.sub(_INK, "currentColor", svg, flags=re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""From a fitted model to a page."""
+"""Render a fitted model as an HTML report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eigenveil.estimators.uncertainty import known_angles, known_components_for
 from eigenveil.plots import ScreeDisplay
 from eigenveil.privacy import Entry, Ledger
 from eigenveil.report.methods import methods_of
-from eigenveil.report.pictures import pictures_of
+from eigenveil.report.pictures import report_figures
 from eigenveil.report.reading import ALARM, Reading, read_guarantee
 from eigenveil.report.warned import warnings_of
 
@@ -29,23 +29,24 @@ def write_report(
     Parameters
     ----------
     model : DPPCA
-        Fitted, or loaded.
+        Fitted or loaded model.
     path : path
-        Where to; an older report there is replaced once the new one is complete.
+        File to write. An existing file is replaced once the new report is complete.
     command : str, optional
-        The command that made the model, shown as it is.
+        Command that created the model, shown verbatim.
     scores : optional
-        What `DPPCA.private_scores` returned; best bought on the ledger of the fit, so that the sum is shown.
+        Result of `DPPCA.private_scores`. Buy it on the ledger of the fit, so that the report shows the total cost.
 
     Returns
     -------
     Path
-        Where it is.
+        Path of the report.
 
     Formal guarantees
     -----------------
-    Post-processing: everything in it comes from released attributes, the parameters of the fit and `command`.
-    The guarantee it states is the budget of the ledger, which holds for all that is ever charged to it.
+    Post-processing: everything in the report comes from released attributes, the parameters of the fit and
+    `command`. The guarantee it states is the budget of the ledger, which holds for everything that is ever charged
+    to the ledger.
     """
     text = render_report(model, command=command, scores=scores)
     with written_whole(path) as part:
@@ -54,8 +55,8 @@ def write_report(
 
 
 def render_report(model: Any, *, command: str | None = None, scores: Any = None) -> str:
-    """The report as text; see `write_report`."""
-    house = Environment(
+    """Return the report as a string of HTML; see `write_report`."""
+    environment = Environment(
         loader=PackageLoader("eigenveil.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
@@ -66,7 +67,7 @@ def render_report(model: Any, *, command: str | None = None, scores: Any = None)
     methods, references = methods_of(model, release)
     fitted = as_fitted(model)
     reading = read_guarantee(model.ledger_, fitted["delta"])
-    return house.get_template("page.html").render(
+    return environment.get_template("page.html").render(
         model=model,
         ledger=model.ledger_,
         private=model.ledger_.private,
@@ -77,7 +78,7 @@ def render_report(model: Any, *, command: str | None = None, scores: Any = None)
         delta=fitted["delta"],
         spent=model.ledger_.epsilon(fitted["delta"]),
         alarm=ALARM,
-        pictures=pictures_of(model, scores),
+        figures=report_figures(model, scores),
         variances=list(_variances(model)),
         enough=_enough(model),
         columns=_columns(model),
@@ -90,20 +91,20 @@ def render_report(model: Any, *, command: str | None = None, scores: Any = None)
 
 
 def _epsilon_shown(epsilon: float, reading: Reading | None) -> str:
-    """That of the fit, unless the ledger may hold more than the fit."""
+    """Return the epsilon of the fit, or that of the ledger's budget if it is larger."""
     if reading is None or reading.epsilon <= epsilon * 1.001:
         return f"{epsilon:g}"
     return f"{reading.epsilon:.4g}"
 
 
 def _facts(model: Any) -> list[tuple[str, str]]:
-    """What the model is, in pairs of words."""
+    """Return key facts about the model as pairs of name and value."""
     n_hat = vars(model).get("n_samples_")
     seen, fitted = vars(model).get("n_samples_seen_"), as_fitted(model)
     facts = [
         ("Components", f"{model.n_components_} of {model.n_features_in_} columns"),
-        ("Cost of the fit", f"ε = {fitted['epsilon']:g}, δ = {fitted['delta']:g}"),
-        ("Neighbours", model.ledger_.relation.value),
+        ("Budget of the fit", f"ε = {fitted['epsilon']:g}, δ = {fitted['delta']:g}"),
+        ("Neighbouring relation", model.ledger_.relation.value),
         ("Algorithm", fitted["algorithm"]),
     ]
     if n_hat is not None:
@@ -111,12 +112,12 @@ def _facts(model: Any) -> list[tuple[str, str]]:
     if seen is not None:
         facts.append(("Arrivals", f"{seen:,}"))
     if "explained_variance_ratio_" in vars(model):
-        facts.append(("Variance held", f"about {100 * float(sum(model.explained_variance_ratio_)):.0f} %"))
+        facts.append(("Variance explained", f"about {100 * float(sum(model.explained_variance_ratio_)):.0f} %"))
     return facts
 
 
 def _variances(model: Any) -> Iterator[tuple[str, ...]]:
-    """Name, variance, interval, noise, share and angle of every component, where variances were released."""
+    """Yield name, variance, interval, noise, share and angle of every component, if variances were released."""
     if "explained_variance_" not in vars(model):
         return
     bought = model.release_.variances
@@ -127,21 +128,21 @@ def _variances(model: Any) -> Iterator[tuple[str, ...]]:
         yield (
             names[i],
             f"{value:.4g}",
-            "not told" if intervals is None else f"{intervals[i, 0]:.4g} to {intervals[i, 1]:.4g}",
-            "not told" if bought is None else f"{bought.noise:.2g}",
-            "not told" if ratios is None else f"{100 * ratios[i]:.1f} %",
-            "not told" if angles is None else f"{angles[i]:.1f}°",
+            "unknown" if intervals is None else f"{intervals[i, 0]:.4g} to {intervals[i, 1]:.4g}",
+            "unknown" if bought is None else f"{bought.noise:.2g}",
+            "unknown" if ratios is None else f"{100 * ratios[i]:.1f} %",
+            "unknown" if angles is None else f"{angles[i]:.1f}°",
         )
 
 
 def _enough(model: Any) -> str:
-    """How many components hold a usual share of the variance; nothing where variances do not tell it."""
+    """Return a sentence on how many components capture the default share of the variance; "" if unknown."""
     found = known_components_for(model)
     return "" if found is None else f"{str(found)[0].upper()}{str(found)[1:]}."
 
 
 def _columns(model: Any) -> list[tuple[str, ...]]:
-    """Name, mean and scale of every column, where a mean was subtracted or columns were scaled."""
+    """Return name, mean and scale of every column, if a mean was subtracted or columns were scaled."""
     if not model.mean_.any() and model.scale_ is None:
         return []
     names = vars(model).get("feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
@@ -150,7 +151,7 @@ def _columns(model: Any) -> list[tuple[str, ...]]:
 
 
 def ledger_rows(ledger: Ledger) -> Iterator[tuple[str, ...]]:
-    """What, cost, share of the budget, sensitivity and noise of every entry."""
+    """Yield label, cost, share of the budget, sensitivity and noise scale of every entry."""
     for entry in ledger.entries:
         share = entry.mu**2 / ledger.budget.mu**2 if entry.mu and ledger.budget.mu else None
         yield (

@@ -1,7 +1,8 @@
-"""Step sizes, batch sizes and numbers of rounds, as the paper sets them. Spectra are public arguments.
+"""Step sizes, batch sizes and numbers of rounds of the paper. Spectra are public arguments.
 
-A schedule is a callable t -> step size, t counted from 1. Eigenvalues in a schedule are knowledge about the data:
-pass what is public, or what was released from the budget, never what was computed from the data on the side.
+A schedule is a callable t -> step size, with t starting at 1. The eigenvalues in a schedule are information
+about the data. Pass public values, or values that were released and charged to the budget; never values
+computed from the data without privacy.
 """
 
 from eigenveil.schedules.batches import (

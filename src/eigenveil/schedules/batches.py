@@ -1,8 +1,8 @@
-"""How large a batch is, and how many rounds there are.
+"""Batch sizes and numbers of rounds.
 
-n is the number of samples that one oracle gets: all of them for one direction, n / k each for k. (The paper
-writes n throughout, and m = n / k in the algorithms only.) Logarithms are natural. The paper's sizes are
-orders; we round batches down, as floor(n / B) rounds then fit, and rounds up.
+n is the number of samples of one oracle: all samples for one component, n / k for each of k components. (The paper
+writes n throughout, and m = n / k in the algorithms only.) Logarithms are natural. The paper's sizes are orders of
+magnitude. Batch sizes are rounded down, so that floor(n / B) rounds fit; numbers of rounds are rounded up.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from eigenveil.schedules.checks import sample_count
 
 
 def batch_size_root(n: int) -> int:
-    """B = sqrt(n), which worked best in the experiments (sec-appendix-experiments).
+    """Return B = sqrt(n), which worked best in the experiments (sec-appendix-experiments).
 
     Examples
     --------
@@ -27,9 +27,9 @@ def batch_size_root(n: int) -> int:
 
 
 def batch_size_theorem(n: int, *, c: float = 1.0) -> int:
-    """B = c n / log^3 n, under which the utility is proved (thm-utility-moddp-pca); between 1 and n.
+    """Return B = c n / log^3 n, for which the utility is proved (thm-utility-moddp-pca); between 1 and n.
 
-    Below about 93 samples log^3 n exceeds n, and a batch is one sample.
+    Below about 93 samples log^3 n exceeds n, and a batch has one sample.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def batch_size_theorem(n: int, *, c: float = 1.0) -> int:
 
 
 def rounds_in(n: int, batch_size: int) -> int:
-    """T = floor(n / B), the rounds that n samples give (modified-dp-pca).
+    """Return T = floor(n / B), the number of rounds for n samples (modified-dp-pca).
 
     Examples
     --------
@@ -60,10 +60,10 @@ def rounds_in(n: int, batch_size: int) -> int:
 
 
 def rounds_theorem(n: int, *, c: float = 1.0) -> int:
-    """T = c log^3 n rounds (proof of thm-utility-moddp-pca), rounded up, at least 1.
+    """Return T = c log^3 n rounds (proof of thm-utility-moddp-pca), rounded up, at least 1.
 
-    A remark beside the theorem says log^2 n instead; the proof uses the cube: alpha^2 is log^2 n, and one more
-    logarithm has to outgrow kappa^2.
+    A remark next to the theorem has log^2 n instead. The proof uses the cube: alpha^2 is log^2 n, and one more
+    logarithm has to exceed kappa^2.
 
     Examples
     --------
@@ -76,13 +76,15 @@ def rounds_theorem(n: int, *, c: float = 1.0) -> int:
 
 
 def rounds_more(n: int, kappa: float, *, power: float = 1.0, c: float = 1.0) -> int:
-    """T = c kappa^power log^3 n rounds, so that n need not exceed exp(kappa^2) (subsec-sample-size-requirements).
+    """Return T = c kappa^power log^3 n rounds, so that n need not exceed exp(kappa^2).
+
+    See subsec-sample-size-requirements.
 
     Deviations from the paper
     -------------------------
-    What has to hold is kappa^2 log^2 n / T <= 1/3 (eq:exp-dep). The paper's T, `power` = 1, still needs log n
-    >= 3 kappa / c: exp(kappa) in place of exp(kappa^2), not nothing. With `power` = 2 it holds for every n with
-    log n >= 3 / c.
+    The condition is kappa^2 log^2 n / T <= 1/3 (eq:exp-dep). The paper's T, `power` = 1, still needs log n >= 3
+    kappa / c: exp(kappa) instead of exp(kappa^2), which is still a condition on n. With `power` = 2 it holds for
+    every n with log n >= 3 / c.
 
     Examples
     --------

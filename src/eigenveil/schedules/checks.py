@@ -1,4 +1,4 @@
-"""The public numbers that schedules take."""
+"""Validation of the public numbers of schedules."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from eigenveil.errors import InvalidInputError
 
 
 def step_number(t: int) -> None:
-    """Refuse steps before the first."""
+    """Raise if t is below 1."""
     if not t >= 1:
         raise InvalidInputError(f"steps are counted from 1, got t = {t!r}.")
 
 
 def sample_count(n: int, *, at_least: int = 1) -> None:
-    """Refuse numbers of samples that are not whole or too small."""
+    """Raise unless n is a whole number of at least `at_least`."""
     if not (math.isfinite(n) and n >= at_least and n == int(n)):
         raise InvalidInputError(f"n must be a whole number of at least {at_least}, got {n!r}.")

@@ -1,4 +1,4 @@
-"""The step size of k-DP-PCA in the paper's experiments: 1 / (20 sigma l_i + (l_i - l_{i+1}) t / log n)."""
+"""Step size of k-DP-PCA in the paper's experiments: 1 / (20 sigma l_i + (l_i - l_{i+1}) t / log n)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eigenveil.schedules.checks import sample_count, step_number
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentSchedule:
-    """Step t of direction i has size 1 / (20 sigma l_i + (l_i - l_{i+1}) t / log n) (sec-appendix-experiments).
+    """Step sizes 1 / (20 sigma l_i + (l_i - l_{i+1}) t / log n) for component i (sec-appendix-experiments).
 
     Parameters
     ----------
@@ -25,14 +25,15 @@ class ExperimentSchedule:
     sigma : float
         Noise level of the spiked model.
     n : int
-        Number of samples, for the logarithm (natural).
+        Number of samples, for the natural logarithm.
 
     Notes
     -----
-    The text leaves open whether l_i are the spikes or the eigenvalues of S (larger by sigma^2), what l_{k+1} is
-    (0 or sigma^2), and whether n counts all samples or the n / k of one direction; the caller decides. It is
-    TheoremSchedule with alpha = log n and offset 20 sigma l_i log n / gap, so sigma must not be taken for a
-    number without units: doubling all data multiplies l by 4 and sigma by 2, and the two terms part ways.
+    The paper leaves open whether l_i are the spikes or the eigenvalues of S (larger by sigma^2), what l_{k+1}
+    is (0 or sigma^2), and whether n counts all samples or the n / k samples of one component. The caller
+    decides. The schedule is TheoremSchedule with alpha = log n and offset 20 sigma l_i log n / gap. The formula
+    is therefore not invariant under a change of units: doubling all data multiplies l by 4 and sigma by 2, so
+    the two terms scale differently.
 
     Examples
     --------
@@ -57,14 +58,14 @@ class ExperimentSchedule:
             )
 
     def __call__(self, t: int) -> float:
-        """The size of step t."""
+        """Return the size of step t."""
         step_number(t)
         gap = self.eigenvalue - self.next_eigenvalue
         return 1 / (20 * self.sigma * self.eigenvalue + gap * t / math.log(self.n))
 
 
 def experiment_schedules(eigenvalues: npt.ArrayLike, *, sigma: float, n: int) -> tuple[ExperimentSchedule, ...]:
-    """One schedule for each of k directions, from k + 1 eigenvalues, largest first.
+    """Return one schedule for each of k components, from k + 1 eigenvalues, largest first.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The step size of k-DP-Ojas in the paper's experiments: 1 / (1 + j), which knows nothing of the data."""
+"""Step size of k-DP-Ojas in the paper's experiments: 1 / (1 + j), independent of the data."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from eigenveil.schedules.checks import step_number
 
 @dataclass(frozen=True)
 class HarmonicSchedule:
-    """Step j has size 1 / (1 + j), for all directions alike (sec-appendix-experiments).
+    """Step sizes 1 / (1 + j), the same for all components (sec-appendix-experiments).
 
-    j runs from 1, so the first step is 1/2. It has no units: it fits data whose leading gap is around 1 or more,
-    as in the experiments (5 to 10).
+    j starts at 1, so the first step is 1/2. The steps do not adapt to the units of the data: they suit data whose
+    leading gap is around 1 or more, as in the experiments (5 to 10).
 
     Examples
     --------
@@ -22,6 +22,6 @@ class HarmonicSchedule:
     """
 
     def __call__(self, t: int) -> float:
-        """The size of step t."""
+        """Return the size of step t."""
         step_number(t)
         return 1 / (1 + t)

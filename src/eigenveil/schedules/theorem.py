@@ -1,8 +1,8 @@
-"""The step size under which Oja's algorithm is proved: alpha / (gap (offset + t)).
+"""Step size for which the utility of Oja's algorithm is proved: alpha / (gap (offset + t)).
 
-It stands in thm-utility-non-private-Ojas-with-P, and again, with the constants of the noisy updates, in the
-proofs of thm-utility-moddp-pca and thm-utility-dp-ojas (where alpha is called h). The offset is beta in the
-first, xi in the others.
+It is from thm-utility-non-private-Ojas-with-P, and is used again, with the constants of the noisy updates, in the
+proofs of thm-utility-moddp-pca and thm-utility-dp-ojas (where alpha is called h). The offset is called beta in the
+first theorem and xi in the others.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from eigenveil.schedules.checks import sample_count, step_number
 
 @dataclass(frozen=True, kw_only=True)
 class TheoremSchedule:
-    """Step t has size alpha / (gap (offset + t)).
+    """Step sizes alpha / (gap (offset + t)).
 
     Parameters
     ----------
     gap : float
-        lambda_1 - lambda_2 of P S P, the matrix whose top direction is sought.
+        lambda_1 - lambda_2 of P S P, the matrix whose top eigenvector is estimated.
     offset : float
-        How long the first steps are held back (`theorem_offset`).
+        Offset that keeps the first steps small (`theorem_offset`).
     alpha : float
-        Above 1/2; the proofs take c log n (`theorem_alpha`).
+        Factor above 1/2; the proofs use c log n (`theorem_alpha`).
 
     Notes
     -----
-    The paper writes the step with the gap of S, lambda_1 - lambda_2, in one proof and with the gap of P S P in
-    the theorem itself. The latter is what it is proved for; at the first direction they are the same.
+    The paper uses the gap of S, lambda_1 - lambda_2, in one proof, and the gap of P S P in the theorem itself. The
+    theorem is proved for the gap of P S P. For the first component the two are the same.
 
     Examples
     --------
@@ -51,13 +51,13 @@ class TheoremSchedule:
             raise InvalidInputError(f"alpha must exceed 1/2, got {self.alpha!r}.", hint="Use theorem_alpha(n).")
 
     def __call__(self, t: int) -> float:
-        """The size of step t."""
+        """Return the size of step t."""
         step_number(t)
         return self.alpha / (self.gap * (self.offset + t))
 
 
 def theorem_alpha(n: int, *, c: float = 1.0) -> float:
-    """The proofs' alpha = c log n (natural logarithm), and never 1/2 or less.
+    """Return alpha = c log n of the proofs (natural logarithm), but always above 1/2.
 
     Examples
     --------
@@ -72,21 +72,23 @@ def theorem_alpha(n: int, *, c: float = 1.0) -> float:
 def theorem_offset(
     *, gap: float, lambda_1: float, spread: float, variance: float, alpha: float, failure: float = 0.01
 ) -> float:
-    """The offset 20 max(spread alpha / gap, (variance + lambda_1^2) alpha^2 / (gap^2 log(1 + failure / 100))).
+    """Return the offset of the theorem.
+
+    20 max(spread alpha / gap, (variance + lambda_1^2) alpha^2 / (gap^2 log(1 + failure / 100))).
 
     Parameters
     ----------
     gap, lambda_1 : float
-        Of P S P.
+        Gap and largest eigenvalue of P S P.
     spread, variance : float
-        norm(A - S) and norm(E[(A - S)(A - S)^T]), absolute, of the matrices by which Oja's algorithm updates:
+        Absolute norm(A - S) and norm(E[(A - S)(A - S)^T]) of the update matrices of Oja's algorithm:
         lambda_1 M and lambda_1^2 V, or those of a noisy update.
     alpha, failure : float
-        Of the theorem, which holds with probability 1 - `failure`. More steps than the offset are needed.
+        Parameters of the theorem, which holds with probability 1 - `failure`. It needs more steps than the offset.
 
     Notes
     -----
-    It is large: with failure = 0.01 the second part is 200,000 (kappa alpha)^2 even without variance. For
+    The offset is large: with failure = 0.01 the second term is 200,000 (kappa alpha)^2 even without variance. For
     DP-Ojas the paper prints (variance + lambda_1)^2, which mixes units; the theorem has variance + lambda_1^2.
 
     Examples
@@ -112,7 +114,7 @@ def theorem_schedule(
     failure: float = 0.01,
     c: float = 1.0,
 ) -> TheoremSchedule:
-    """The schedule with the proofs' alpha for n samples and the offset that goes with it.
+    """Return the schedule with the proofs' alpha for n samples, and the corresponding offset.
 
     Examples
     --------

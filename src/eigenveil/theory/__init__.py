@@ -1,8 +1,9 @@
-"""What the paper proves, as plain functions of public numbers: bounds, sample sizes, constants. Knows no data.
+"""The paper's theorems as functions of public numbers: bounds, sample sizes, constants. No data are used.
 
-Rates carry a factor that the paper hides: an absolute constant, powers of logarithms, powers of K. It is the
-keyword `constant` (default 1) times a power of a logarithm (`log_power`, default 0) everywhere. With the
-defaults a function gives the rate: right for comparing settings with each other, not a promise in figures.
+Rates have a factor that the paper hides: an absolute constant, powers of logarithms, powers of K. In all functions
+this factor is the keyword `constant` (default 1) times a power of a logarithm (`log_power`, default 0). With the
+defaults a function returns the rate. Use rates to compare settings with each other; they are not numerical
+guarantees.
 """
 
 from eigenveil.theory.assumptions import (

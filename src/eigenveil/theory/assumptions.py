@@ -1,4 +1,4 @@
-"""The numbers by which the paper describes a distribution of matrices (assumption-1), and three distributions.
+"""Constants that describe a distribution of matrices in the paper (assumption-1), for three distributions.
 
 A.1  E[A] = S with eigenvalues l_1 >= ... >= l_d; kappa = l_1 / min_{i<=k} (l_i - l_{i+1})
 A.2  norm(A - S) <= l_1 M
@@ -8,16 +8,15 @@ A.4  E[exp((u^T P (A - S) P v)^2 / (K l_1 gamma)^2)^(1/2a)] <= 2, where
 
 Deviations from the paper
 -------------------------
-* A.4 is printed with 1 on the right, which no random matrix meets (the exponential is at least 1): we put 2, the
-  usual Orlicz norm. It then gives (u^T P (A - S) P v)^2 <= (K l_1 gamma)^2 log^{2a}(2 / theta) with probability
-  1 - theta: 2 / theta where the text has 1 / theta.
-* A.2 cannot hold almost surely for Gaussian data; here M bounds all n samples at once, with probability 1 - tau.
-* V and gamma are the exact values for each distribution, where the paper gives orders. M is explicit.
-* corollary-spiked-covariance has gamma^2 = sigma^2 and K = 1. For x = +-v + noise exact is gamma^2 = (4 sigma^2
-+ 2
-  sigma^4) / (1 + sigma^2)^2; for the model of the experiments with k > 1, whose signal is not random at all, V and
-  gamma^2 are of order sigma^4, much better than stated. K = 1 makes A.4's expectation infinite in the latter;
-  K = 4, the paper's value for Gaussian data, is right for all three.
+* A.4 is printed with 1 on the right, which no random matrix satisfies (the exponential is at least 1). We use
+  2, as in the usual Orlicz norm. This gives (u^T P (A - S) P v)^2 <= (K l_1 gamma)^2 log^{2a}(2 / theta) with
+  probability 1 - theta: 2 / theta instead of the 1 / theta in the text.
+* A.2 cannot hold almost surely for Gaussian data. Here M bounds all n samples at once, with probability 1 - tau.
+* V and gamma are the exact values for each distribution, where the paper gives orders of magnitude. M is explicit.
+* corollary-spiked-covariance has gamma^2 = sigma^2 and K = 1. For x = +-v + noise, the exact value is gamma^2 =
+  (4 sigma^2 + 2 sigma^4) / (1 + sigma^2)^2. For the model of the experiments with k > 1, whose signal is not
+  random, V and gamma^2 are of order sigma^4, much smaller than stated. In this model K = 1 makes the
+  expectation in A.4 infinite. K = 4, the paper's value for Gaussian data, is valid for all three distributions.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ from eigenveil.theory.checks import share, spectrum, whole
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """The constants of assumption-1 for one distribution and one k.
+    """Constants of assumption-1 for one distribution and one k.
 
     Parameters
     ----------
     d, k : int
-        Dimensions, and how many components are wanted, 1 <= k < d.
+        Number of dimensions and of components, 1 <= k < d.
     lambda_1 : float
-        The largest eigenvalue of S.
+        Largest eigenvalue of S.
     kappa : float
         lambda_1 / (the smallest of the first k gaps); kappa' in the paper.
     M, V, gamma : float
@@ -75,11 +74,11 @@ class Model:
         positive(lambda_1=self.lambda_1, kappa=self.kappa, K=self.K, a=self.a)
         not_negative(M=self.M, V=self.V, gamma=self.gamma)
         if self.kappa < 1:
-            raise InvalidInputError(f"kappa = lambda_1 / gap is at least 1, got {self.kappa!r}.")
+            raise InvalidInputError(f"kappa = lambda_1 / gap must be at least 1, got {self.kappa!r}.")
 
 
 def condition_number(eigenvalues: npt.ArrayLike, k: int) -> float:
-    """The condition number kappa' = l_1 / min_{i<=k} (l_i - l_{i+1}) of A.1; infinite where a gap is 0.
+    """Return the condition number kappa' = l_1 / min_{i<=k} (l_i - l_{i+1}) of A.1; infinite if a gap is 0.
 
     Examples
     --------
@@ -92,17 +91,17 @@ def condition_number(eigenvalues: npt.ArrayLike, k: int) -> float:
     whole(k=k)
     if k >= values.size:
         raise InvalidInputError(
-            f"k must be below the number of eigenvalues, got k = {k} and {values.size} of them."
+            f"k must be below the number of eigenvalues, got k = {k} and {values.size} eigenvalues."
         )
     gap = -np.diff(values[: k + 1]).max()
     return float(values[0] / gap) if gap > 0 else math.inf
 
 
 def gaussian_model(eigenvalues: npt.ArrayLike, k: int, *, n: int, tau: float = 0.01) -> Model:
-    """Rows x ~ N(0, S), A = x x^T (example-gaussian-data).
+    """Return the constants of rows x ~ N(0, S), A = x x^T (example-gaussian-data).
 
-    V = trace / l_1 + 1 and gamma^2 = 2 exactly; M l_1 is what all n squared norms stay under with probability
-    1 - `tau` (Laurent and Massart), of order d + log n where the paper has d log n.
+    V = trace / l_1 + 1 and gamma^2 = 2 exactly. M l_1 exceeds all n squared norms with probability 1 - `tau`
+    (Laurent and Massart). It is of order d + log n, where the paper has d log n.
 
     Examples
     --------
@@ -124,7 +123,9 @@ def gaussian_model(eigenvalues: npt.ArrayLike, k: int, *, n: int, tau: float = 0
 
 
 def spiked_model(spikes: npt.ArrayLike, *, d: int, sigma: float, n: int, tau: float = 0.01) -> Model:
-    """A = V diag(spikes) V^T + z z^T, z ~ N(0, sigma^2 I): the experiments' model for k > 1 (app_exp).
+    """Return the constants of A = V diag(spikes) V^T + z z^T, z ~ N(0, sigma^2 I).
+
+    This is the model of the experiments for k > 1 (app_exp).
 
     Only z is random, so l_1^2 V = (d + 1) sigma^4 and l_1^2 gamma^2 = 2 sigma^4, with l_1 = spikes[0] + sigma^2.
 
@@ -151,10 +152,10 @@ def spiked_model(spikes: npt.ArrayLike, *, d: int, sigma: float, n: int, tau: fl
 
 
 def signed_spike_model(spike: float = 1.0, *, d: int, sigma: float, n: int, tau: float = 0.01) -> Model:
-    """Rows x = +-sqrt(spike) v + noise, noise ~ N(0, sigma^2 I): spiked-cov-example, where spike = 1.
+    """Return the constants of rows x = +-sqrt(spike) v + noise, noise ~ N(0, sigma^2 I).
 
-    With l_1 = spike + sigma^2: l_1^2 V = (d + 3) spike sigma^2 + (d + 1) sigma^4, and l_1^2 gamma^2 = 4 spike
-    sigma^2 + 2 sigma^4 (both largest along v).
+    In spiked-cov-example, spike = 1. With l_1 = spike + sigma^2: l_1^2 V = (d + 3) spike sigma^2 + (d + 1)
+    sigma^4, and l_1^2 gamma^2 = 4 spike sigma^2 + 2 sigma^4 (both are attained along v).
 
     Examples
     --------
@@ -179,7 +180,7 @@ def signed_spike_model(spike: float = 1.0, *, d: int, sigma: float, n: int, tau:
 
 
 def _largest_square(weights: FloatArray, *, n: int, tau: float) -> float:
-    """Above all n values of sum_j weights_j g_j^2, g standard normal, with probability 1 - tau."""
+    """Return a bound on n values of sum_j weights_j g_j^2, g standard normal, with failure probability tau."""
     whole(n=n)
     share(tau=tau)
     deviation = math.log(n / tau)
@@ -189,11 +190,11 @@ def _largest_square(weights: FloatArray, *, n: int, tau: float) -> float:
 
 
 def _finite_condition(values: FloatArray, k: int) -> float:
-    """The condition number, refused where there is no gap."""
+    """Return the condition number. Raise if there is no gap."""
     kappa = condition_number(values, k)
     if not math.isfinite(kappa):
         raise InvalidInputError(
-            f"two of the first {k + 1} eigenvalues are equal, and the paper's bounds need gaps (A.1).",
+            f"two of the first {k + 1} eigenvalues are equal, but the paper's bounds need gaps (A.1).",
             hint="Choose another k, or eigenvalues that differ.",
         )
     return kappa

@@ -1,7 +1,7 @@
-"""How small the error can get at best, for any private algorithm.
+"""Lower bounds on the error of any private algorithm.
 
-The universal constants of these theorems are not known; `constant` stands for them, 1 unless told, so values are
-rates.
+The universal constants of these theorems are not known. They are the keyword `constant`, 1 by default, so the
+values are rates.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from eigenveil.theory.checks import share, spectrum, whole
 def lower_bound_spiked(
     n: float, *, d: int, spikes: npt.ArrayLike, sigma: float, epsilon: float, constant: float = 1.0
 ) -> float:
-    """The zeta at best, on rows of N(0, U diag(spikes) U^T + sigma^2 I) (corollary-lower-bound-spiked-cov).
+    """Return the lower bound on zeta for rows of N(0, U diag(spikes) U^T + sigma^2 I).
 
+    corollary-lower-bound-spiked-cov:
     constant * min(sigma sqrt(l_1 + sigma^2) / sum_i (l_i + sigma^2) * (sqrt(d k / n) + d k / (n epsilon)), 1),
-    l the spikes, all of one order of magnitude, and k their number.
+    where l are the spikes, all of the same order of magnitude, and k is their number.
 
     Deviations from the paper
     -------------------------
-    As printed. Its proof takes the factor gap / sum of lemma:reduction-to-frob-norm without the square root
-    that passing from zeta^2 to zeta calls for, and so states less than it proves: see
-    `lower_bound_spiked_rederived`. The signal here is Gaussian; spiked-cov-example, with which the paper
-    compares, has a signal of fixed length. The condition on the spikes, printed as exp(e epsilon - ...), is not
-    checked (n epsilon seems meant).
+    As printed. The proof uses the factor gap / sum of lemma:reduction-to-frob-norm without the square root that is
+    needed to go from zeta^2 to zeta. The corollary therefore states less than the proof shows: see
+    `lower_bound_spiked_rederived`. The signal here is Gaussian; spiked-cov-example, with which the paper compares,
+    has a signal of fixed length. The condition on the spikes, printed as exp(e epsilon - ...), is not checked
+    (n epsilon seems to be meant).
 
     Examples
     --------
@@ -46,7 +47,9 @@ def lower_bound_spiked(
 def lower_bound_spiked_distance(
     n: float, *, d: int, spikes: npt.ArrayLike, sigma: float, epsilon: float, constant: float = 1.0
 ) -> float:
-    """Expected Frobenius distance of projectors at best, on the same rows (spiked-cov-lower-bound).
+    """Return the lower bound on the expected Frobenius distance of projectors (spiked-cov-lower-bound).
+
+    For rows of N(0, U diag(spikes) U^T + sigma^2 I):
 
     constant * min(sigma sqrt(l_1 + sigma^2) / l_1 * (sqrt(d k / n) + d k / (n epsilon)), sqrt(k)).
 
@@ -69,10 +72,11 @@ def lower_bound_spiked_distance(
 def lower_bound_spiked_rederived(
     n: float, *, d: int, spikes: npt.ArrayLike, sigma: float, epsilon: float, constant: float = 1.0
 ) -> float:
-    """The zeta at best, from the distance by lemma:reduction-to-frob-norm, square root included.
+    """Return the lower bound on zeta, from the distance by lemma:reduction-to-frob-norm with the square root.
 
-    `lower_bound_spiked_distance` times sqrt(l_k / (2 sum_i (l_i + sigma^2))): for equal spikes at least sqrt(k
-    / 2) times the printed corollary, so that k-DP-PCA is within a factor of order sqrt(k) of the best, not k.
+    This is `lower_bound_spiked_distance` times sqrt(l_k / (2 sum_i (l_i + sigma^2))). For equal spikes it is at
+    least sqrt(k / 2) times the printed corollary, so k-DP-PCA is within a factor of order sqrt(k) of the optimum,
+    not k.
 
     Examples
     --------
@@ -88,10 +92,10 @@ def lower_bound_spiked_rederived(
 def lower_bound_gaussian(
     n: float, *, d: int, lambda_1: float, lambda_2: float, epsilon: float, constant: float = 1.0
 ) -> float:
-    """Expected sine at best, one direction of a Gaussian, delta = 0 (thm-gauss-lower-bound-k-1).
+    """Return the lower bound on the expected sine, one component of a Gaussian, delta = 0.
 
-    constant * min(kappa (sqrt(d / n) + d / (epsilon n)) sqrt(l_2 / l_1), 1), kappa = l_1 / (l_1 - l_2). For
-    zeta multiply by sqrt(1 / kappa) (`zeta_range_from_sin`).
+    thm-gauss-lower-bound-k-1: constant * min(kappa (sqrt(d / n) + d / (epsilon n)) sqrt(l_2 / l_1), 1) with
+    kappa = l_1 / (l_1 - l_2). Multiply by sqrt(1 / kappa) to get zeta (`zeta_range_from_sin`).
 
     References
     ----------
@@ -114,13 +118,13 @@ def lower_bound_gaussian(
 def lower_bound_without_tails(
     n: float, *, d: int, kappa: float, epsilon: float, delta: float, constant: float = 1.0
 ) -> float:
-    """Expected sine at best when A.4 is dropped (thm-lower-bound-k-1-wo-ass-4).
+    """Return the lower bound on the expected sine without A.4 (thm-lower-bound-k-1-wo-ass-4).
 
     constant * kappa * min(sqrt(min(d, log((1 - exp(-epsilon)) / delta)) / (epsilon n)), 1), over distributions
-    with M of order d + sqrt(n epsilon / d), V of order d, gamma of order 1. It falls like 1 / sqrt(epsilon n),
-    where A.4 allows 1 / (epsilon n): without thin tails the price of privacy never fades against the error of
-    sampling. 0 where delta is so large that the logarithm is negative. kappa stands outside the minimum, as
-    printed.
+    with M of order d + sqrt(n epsilon / d), V of order d, gamma of order 1. It decreases like 1 / sqrt(epsilon n),
+    whereas A.4 allows 1 / (epsilon n). Without light tails the cost of privacy therefore never becomes negligible
+    compared with the sampling error. The bound is 0 if delta is so large that the logarithm is negative. kappa is
+    outside the minimum, as printed.
 
     References
     ----------
@@ -141,7 +145,7 @@ def lower_bound_without_tails(
 
 
 def _spikes(spikes: npt.ArrayLike, *, d: int, sigma: float) -> FloatArray:
-    """The signal's eigenvalues, fewer than d and above 0."""
+    """Return the eigenvalues of the signal. Raise unless there are fewer than d and all are above 0."""
     values = spectrum(spikes, name="spikes")
     whole(d=d)
     positive(sigma=sigma, smallest_spike=float(values[-1]))
@@ -151,6 +155,6 @@ def _spikes(spikes: npt.ArrayLike, *, d: int, sigma: float) -> FloatArray:
 
 
 def _distance_rate(n: float, *, d: int, k: int, epsilon: float, constant: float) -> float:
-    """sqrt(d k / n) + d k / (n epsilon)."""
+    """Return sqrt(d k / n) + d k / (n epsilon)."""
     positive(n=n, epsilon=epsilon, constant=constant)
     return math.sqrt(d * k / n) + d * k / (n * epsilon)

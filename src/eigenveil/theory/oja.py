@@ -1,7 +1,7 @@
-"""Oja's algorithm with a projection: its guarantee, and the noisy updates to which the proofs apply it.
+"""Oja's algorithm with a projection: its error bound, and the noisy updates to which the proofs apply it.
 
-Here spread and variance are absolute (script M and V in the paper): lambda_1 M and lambda_1^2 V of `Model`.
-The step sizes stand in `eigenveil.schedules`.
+Spread and variance are absolute here (script M and V in the paper): lambda_1 M and lambda_1^2 V of `Model`.
+The step sizes are in `eigenveil.schedules`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from eigenveil.theory.checks import share, whole
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyUpdate:
-    """One update of a private Oja, as the proofs see it: mean + noise_std * (standard normal d x d matrix).
+    """One update of private Oja in the proofs: mean + noise_std * (standard normal d x d matrix).
 
     Parameters
     ----------
@@ -43,18 +43,20 @@ def oja_sin_squared(
     failure: float = 0.01,
     constant: float = 1.0,
 ) -> float:
-    """Sine squared of Oja's answer after n steps (thm-utility-non-private-Ojas-with-P).
+    """Return the bound on the squared sine of Oja's result after n steps (thm-utility-non-private-Ojas-with-P).
 
-    Step t has size alpha / (gap (offset + t)).
+    Step t has size alpha / (gap (offset + t)). The bound is
 
-    constant log(1 / failure) / failure^2 * (d (offset / n)^(2 alpha) + alpha^2 variance / ((2 alpha - 1) gap^2
-    n)) with probability 1 - `failure`, for any fixed projection P; `gap` is l_1 - l_2 of P S P, `offset` the
-    paper's beta or xi (`schedules.theorem_offset`). Needs n > offset and alpha > 1/2.
+    constant log(1 / failure) / failure^2 * (d (offset / n)^(2 alpha) + alpha^2 variance / ((2 alpha - 1) gap^2 n))
+
+    with probability 1 - `failure`, for any fixed projection P. `gap` is l_1 - l_2 of P S P, and `offset` is the
+    paper's beta or xi (`schedules.theorem_offset`). It needs n > offset and alpha > 1/2.
 
     Notes
     -----
-    thm-pre-step-to-Ojas-utility, on which it rests, is printed for the sine where its proof bounds the square, and
-    drops the term with the variance that lemma-4 gives; the theorem has it again, and so has this function.
+    The theorem is based on thm-pre-step-to-Ojas-utility, which is printed for the sine although its proof bounds
+    the squared sine. It also omits the term with the variance from lemma-4. The theorem and this function include
+    that term.
 
     Examples
     --------
@@ -67,7 +69,9 @@ def oja_sin_squared(
     not_negative(variance=variance, offset=offset)
     share(failure=failure)
     if alpha <= 0.5 or n <= offset:
-        raise InvalidInputError(f"the theorem needs alpha > 1/2 and n > offset, got {alpha!r}, {n!r}, {offset!r}.")
+        raise InvalidInputError(
+            f"the theorem needs alpha > 1/2 and n > offset, got alpha = {alpha!r}, n = {n!r}, offset = {offset!r}."
+        )
     start = d * math.pow(offset / n, 2 * alpha)
     sampling = alpha**2 * variance / ((2 * alpha - 1) * gap**2 * n)
     return constant * math.log(1 / failure) / failure**2 * (start + sampling)
@@ -83,14 +87,14 @@ def noisy_batch(
     tau: float = 0.01,
     constant: float = 1.0,
 ) -> NoisyUpdate:
-    """The update of ModifiedDP-PCA (proof of thm-utility-moddp-pca, lemma-f5-liu, lemma-f2-liu).
+    """Return the update of ModifiedDP-PCA (proof of thm-utility-moddp-pca, lemma-f5-liu, lemma-f2-liu).
 
-    1. noise 16 K gamma l_1 log^a(B d / tau) sqrt(2 d log(2.5 / delta)) / (epsilon B), an upper bound on what
-    PrivMean adds
+    1. noise 16 K gamma l_1 log^a(B d / tau) sqrt(2 d log(2.5 / delta)) / (epsilon B), an upper bound on the noise
+    of PrivMean
     2. variance V l_1^2 / B + d noise^2
     3. spread M l_1 log(d T / tau) / B + sqrt(V l_1^2 log(d T / tau) / B) + noise (sqrt d + sqrt(log(T / tau)))
 
-    `constant` multiplies the noise's part of the variance and the spread (C_2 and the O's of the two lemmas).
+    `constant` multiplies the noise term of the variance, and the spread (C_2 and the O's of the two lemmas).
 
     Examples
     --------
@@ -129,11 +133,11 @@ def noisy_sample(
     noise_constant: float = 1.0,
     constant: float = 1.0,
 ) -> NoisyUpdate:
-    """The update of DP-Ojas as printed, one clipped sample with noise 2 alpha beta (thm-utility-dp-ojas).
+    """Return the update of DP-Ojas as printed: one clipped sample with noise 2 alpha beta (thm-utility-dp-ojas).
 
     alpha = noise_constant log(n / delta) / (epsilon sqrt n), beta = clip_constant l_1 sqrt d (K gamma log^a(n d
-    / tau) + 1). Utility only: at the epsilon of the experiments that noise is covered by no privacy proof. The
-    paper calls both bounds V with a tilde; the second is the spread. `tau` is its zeta.
+    / tau) + 1). This is for utility only: at the epsilon of the experiments, no privacy proof covers this noise.
+    The paper calls both bounds V with a tilde; the second is the spread. `tau` is the paper's zeta.
 
     Examples
     --------

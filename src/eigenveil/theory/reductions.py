@@ -1,4 +1,4 @@
-"""From one measure of error to another, and from one direction to k."""
+"""Conversions between measures of error, and from one component to k components."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from eigenveil.theory.checks import share, spectrum, whole
 
 
 def zeta_range_from_sin(sine: float, eigenvalues: npt.ArrayLike) -> tuple[float, float]:
-    """Between which values zeta lies when one direction is off by an angle of this sine (lemma-sin-to-epca).
+    """Return the range of zeta for one component whose angle to the truth has this sine (lemma-sin-to-epca).
 
-    sqrt(1 - l_2 / l_1) sine <= zeta <= sqrt(1 - l_d / l_1) sine. The lemma states zeta <= sine; the rest
-    follows from the same sum.
+    sqrt(1 - l_2 / l_1) sine <= zeta <= sqrt(1 - l_d / l_1) sine. The lemma states zeta <= sine; the other bounds
+    follow from the same sum.
 
     Examples
     --------
@@ -33,18 +33,18 @@ def zeta_range_from_sin(sine: float, eigenvalues: npt.ArrayLike) -> tuple[float,
 
 
 def zeta_range_from_distance(distance: float, eigenvalues: npt.ArrayLike, k: int) -> tuple[float, float]:
-    """Between which values zeta lies at this Frobenius distance of projectors (lemma:reduction-to-frob-norm).
+    """Return the range of zeta at this Frobenius distance of projectors (lemma:reduction-to-frob-norm).
 
-    zeta^2 >= distance^2 (l_k - l_{k+1}) / (2 sum_{i<=k} l_i), which is the lemma, and zeta^2 <= distance^2 (l_1
-    - l_d) / (2 sum_{i<=k} l_i), its mirror image; never above 1.
+    The lemma is zeta^2 >= distance^2 (l_k - l_{k+1}) / (2 sum_{i<=k} l_i). The analogous upper bound is
+    zeta^2 <= distance^2 (l_1 - l_d) / (2 sum_{i<=k} l_i). Both are at most 1.
 
     Notes
     -----
-    The lemma is right, its proof (lemma-forb-vs-trace) is not: the step that bounds Tr(V V^T (V V^T - U U^T)(S
-    - l_{k+1} I)) below by the gap times the sum of sines fails already in the plane, where it equals the gap
-    times sine^2. Shares do it: with w_i = norm(U v_i)^2 and D = sum_{i<=k} (1 - w_i) = sum_{i>k} w_i =
-    distance^2 / 2, the loss sum_{i<=k} l_i (1 - w_i) - sum_{i>k} l_i w_i lies between (l_k - l_{k+1}) D and
-    (l_1 - l_d) D.
+    The lemma is correct, but its proof (lemma-forb-vs-trace) is not. One step bounds Tr(V V^T (V V^T - U U^T)(S
+    - l_{k+1} I)) from below by the gap times the sum of sines. This fails already in the plane, where the trace
+    equals the gap times sine^2. A valid proof: let w_i = norm(U v_i)^2 and D = sum_{i<=k} (1 - w_i) = sum_{i>k}
+    w_i = distance^2 / 2. Then the lost energy sum_{i<=k} l_i (1 - w_i) - sum_{i>k} l_i w_i lies between (l_k -
+    l_{k+1}) D and (l_1 - l_d) D.
 
     Examples
     --------
@@ -59,10 +59,10 @@ def zeta_range_from_distance(distance: float, eigenvalues: npt.ArrayLike, k: int
 
 
 def distance_bound_from_zeta(zeta: float, eigenvalues: npt.ArrayLike, k: int) -> float:
-    """The largest Frobenius distance of projectors that this zeta allows: the same lemma, read backwards.
+    """Return the largest Frobenius distance of projectors at this zeta: the inverse of the same lemma.
 
-    zeta sqrt(2 sum_{i<=k} l_i / (l_k - l_{k+1})), and never above sqrt(2 min(k, d - k)); without a gap only the
-    latter.
+    zeta sqrt(2 sum_{i<=k} l_i / (l_k - l_{k+1})), and at most sqrt(2 min(k, d - k)). Without a gap, only the
+    second bound holds.
 
     Examples
     --------
@@ -77,11 +77,11 @@ def distance_bound_from_zeta(zeta: float, eigenvalues: npt.ArrayLike, k: int) ->
 
 
 def black_box_zeta(oracle_zetas: Sequence[float], *, eigenvalues: npt.ArrayLike | None = None) -> float:
-    """The zeta of k directions by deflation, from that of each oracle (meta-theorem, thm-k-to-1-reduction).
+    """Return zeta of k components by deflation, from zeta of each oracle (meta-theorem, thm-k-to-1-reduction).
 
-    The theorem: oracles that are all zeta-approximate make a zeta-approximate whole, so the answer is the
-    largest. With the top k `eigenvalues` the same induction, each step with its own zeta, gives sqrt(sum
-    zeta_i^2 l_i / sum l_i): later directions count for less.
+    The theorem: if all oracles are zeta-approximate, the k components are zeta-approximate too. The result is
+    therefore the largest zeta. With the top k `eigenvalues`, the same induction with a separate zeta per step
+    gives sqrt(sum zeta_i^2 l_i / sum l_i), in which later components have a smaller weight.
 
     Examples
     --------
@@ -98,16 +98,17 @@ def black_box_zeta(oracle_zetas: Sequence[float], *, eigenvalues: npt.ArrayLike 
     values = spectrum(eigenvalues)
     if values.size != zetas.size:
         raise InvalidInputError(
-            f"expected one eigenvalue per oracle call, got {values.size} and {zetas.size}.",
+            f"expected one eigenvalue per oracle call, got {values.size} eigenvalues and {zetas.size} calls.",
             hint="Give the k largest eigenvalues only.",
         )
     return math.sqrt(float(zetas**2 @ values / values.sum()))
 
 
 def black_box_failure(failure: float, k: int) -> float:
-    """A bound on the probability that one of k oracles fails, if each fails with probability `failure`.
+    """Bound the probability that any of k oracles fails, if each fails with probability `failure`.
 
-    The paper keeps 0.99 for every k; with oracles that hold with 0.99 each the union bound gives 1 - 0.01 k.
+    The paper states a probability of 0.99 for every k. If each oracle succeeds with probability 0.99, the union
+    bound gives 1 - 0.01 k.
 
     Examples
     --------
@@ -120,13 +121,14 @@ def black_box_failure(failure: float, k: int) -> float:
 
 
 def eigenvalue_shift(lambda_1: float, sine: float) -> float:
-    """How far eigenvalues move when a direction off by this sine is projected out (lemma-bounding-eigenvalues).
+    """Bound the change of eigenvalues when an approximate component is projected out.
 
-    abs(l_i(P S P) - l_{i+1}(S)) <= 8 l_1 sine (1 + sine), P = I - u u^T.
+    lemma-bounding-eigenvalues: abs(l_i(P S P) - l_{i+1}(S)) <= 8 l_1 sine (1 + sine) with P = I - u u^T, where
+    `sine` is the sine of the angle between u and the first eigenvector.
 
     Notes
     -----
-    The lemma's bound stands here. The truth is of order sine^2: see `eigenvalue_rise`.
+    This is the bound of the lemma. The true change is of order sine^2: see `eigenvalue_rise`.
 
     Examples
     --------
@@ -139,11 +141,12 @@ def eigenvalue_shift(lambda_1: float, sine: float) -> float:
 
 
 def eigenvalue_rise(eigenvalues: npt.ArrayLike, sine: float) -> float:
-    """How far eigenvalues rise, all together, when a direction off by this sine is projected out.
+    """Bound the total increase of eigenvalues when an approximate component is projected out.
 
-    Sharper than lemma-bounding-eigenvalues. By Cauchy's interlacing l_i(P S P) >= l_{i+1}(S), so no eigenvalue
-    falls; and traces give their total rise, l_1 - u^T S u <= (l_1 - l_d) sine^2. A gap then shrinks by at most
-    that.
+    `sine` is the sine of the angle between the component u and the first eigenvector. Sharper than
+    lemma-bounding-eigenvalues. By Cauchy's interlacing theorem l_i(P S P) >= l_{i+1}(S), so no eigenvalue
+    decreases. By comparing traces, their total increase is l_1 - u^T S u <= (l_1 - l_d) sine^2. A gap therefore
+    shrinks by at most this amount.
 
     Examples
     --------
@@ -156,9 +159,10 @@ def eigenvalue_rise(eigenvalues: npt.ArrayLike, sine: float) -> float:
 
 
 def deflated_gap(eigenvalues: npt.ArrayLike, sine: float) -> float:
-    """What is left of the next gap after projecting out an approximate direction (lemma-eigenvalue-perturbation).
+    """Return a lower bound on the next gap after an approximate component is projected out.
 
-    l_1(P S P) - l_2(P S P) >= l_2 - l_3 - 2 `eigenvalue_shift`; a value below 0 promises nothing.
+    lemma-eigenvalue-perturbation: l_1(P S P) - l_2(P S P) >= l_2 - l_3 - 2 `eigenvalue_shift`. A value below 0
+    guarantees nothing.
 
     Examples
     --------
@@ -172,17 +176,17 @@ def deflated_gap(eigenvalues: npt.ArrayLike, sine: float) -> float:
 
 
 def _top(eigenvalues: npt.ArrayLike, k: int) -> tuple[FloatArray, float]:
-    """The spectrum, with the sum of its first k values."""
+    """Return the spectrum, and the sum of its first k values."""
     values = spectrum(eigenvalues)
     whole(k=k)
     if k >= values.size:
         raise InvalidInputError(
-            f"k must be below the number of eigenvalues, got k = {k} and {values.size} of them."
+            f"k must be below the number of eigenvalues, got k = {k} and {values.size} eigenvalues."
         )
     return values, float(values[:k].sum())
 
 
 def _sine(sine: float) -> None:
-    """Refuse what is no sine of an angle between lines."""
+    """Raise unless the number is the sine of an angle between two lines."""
     if not 0 <= sine <= 1:
-        raise InvalidInputError(f"a sine lies between 0 and 1, got {sine!r}.")
+        raise InvalidInputError(f"sine must lie between 0 and 1, got {sine!r}.")

@@ -1,8 +1,8 @@
-"""How many samples the guarantees ask for.
+"""Number of samples that the paper's guarantees require.
 
-Answers are real numbers, not rounded, and may be infinite (exp(kappa^2) passes the largest float at kappa =
-27). They are orders of magnitude: the paper's "large enough constant" is the keyword `constant`, and logarithms
-are left out.
+The functions return floats, not rounded, which may be infinite (exp(kappa^2) exceeds the largest float at
+kappa = 27). They are orders of magnitude: the paper's "large enough constant" is the keyword `constant`, and
+logarithms are omitted.
 """
 
 from __future__ import annotations
@@ -25,32 +25,33 @@ def required_samples(
     exponential: bool = True,
     form: Literal["rederived", "printed", "sharp"] = "rederived",
 ) -> float:
-    """Samples that k-DP-PCA's guarantee needs (main-theorem-sec-2, eq:n-lower-thm).
+    """Return the number of samples that the guarantee of k-DP-PCA requires (main-theorem-sec-2, eq:n-lower-thm).
 
-    The largest of three demands, times `constant`: each oracle's own (`required_samples_one` for each of the k
-    parts), and two that keep the errors of earlier directions from eating the gaps of later ones
-    (lemma-upper-bound-xi-i), kappa^4 k^3 V and kappa^2 gamma k^2 d sqrt(log(1 / delta)) / epsilon.
+    The largest of three requirements, times `constant`. The first is that of the oracles (`required_samples_one`
+    for each of the k parts). The other two keep the errors of earlier components from closing the gaps of later
+    components (lemma-upper-bound-xi-i): kappa^4 k^3 V and kappa^2 gamma k^2 d sqrt(log(1 / delta)) / epsilon.
 
     Parameters
     ----------
     model : Model
         Constants of the distribution, with k.
     epsilon, delta : float
-        Privacy.
+        Privacy parameters.
     constant : float
-        The paper's C, 1 unless told.
+        The paper's C, 1 by default.
     exponential : bool
-        Whether exp(kappa^2) counts; False for more rounds (`upper_bound_more_rounds` with power 2).
+        Whether to include exp(kappa^2). Use False with more rounds (`upper_bound_more_rounds` with power 2).
     form : {"rederived", "printed", "sharp"}
-        The demands as they follow from the paper's lemma; as they stand in the paper; or, for the last two, as
-        they follow from `eigenvalue_rise`: kappa^3 k^2 V and (kappa k)^(3/2) gamma d sqrt(log(1 / delta)) /
-        epsilon.
+        "rederived": the requirements as they follow from the paper's lemma. "printed": as printed in the paper.
+        "sharp": the second and third requirement as they follow from `eigenvalue_rise`, kappa^3 k^2 V and
+        (kappa k)^(3/2) gamma d sqrt(log(1 / delta)) / epsilon.
 
     Deviations from the paper
     -------------------------
-    eq:n-lower-thm has lambda_1^2 kappa^2 k^3 V as its second demand, which changes with the units of the data. The
-    lemma it comes from asks sqrt(V k / n) <= 1 / (4 C k kappa^2), hence kappa^4 k^3 V; the two agree when the gap
-    is 1. And its first demand is the oracle's for n samples, though each oracle gets n / k: here times k.
+    The second requirement of eq:n-lower-thm is lambda_1^2 kappa^2 k^3 V, which depends on the units of the data.
+    The lemma from which it is derived needs sqrt(V k / n) <= 1 / (4 C k kappa^2), hence kappa^4 k^3 V. The two
+    agree if the gap is 1. The first requirement of eq:n-lower-thm is that of one oracle with n samples, although
+    each oracle gets n / k samples; here it is multiplied by k.
 
     Examples
     --------
@@ -67,23 +68,23 @@ def required_samples(
     kappa, k = model.kappa, model.k
     private = model.gamma * model.d * math.sqrt(math.log(1 / delta)) / epsilon
     if form == "printed":
-        demands = one, model.lambda_1**2 * kappa**2 * k**3 * model.V, kappa**2 * k**2 * private
+        required = one, model.lambda_1**2 * kappa**2 * k**3 * model.V, kappa**2 * k**2 * private
     elif form == "sharp":
-        demands = k * one, kappa**3 * k**2 * model.V, math.pow(kappa * k, 1.5) * private
+        required = k * one, kappa**3 * k**2 * model.V, math.pow(kappa * k, 1.5) * private
     elif form == "rederived":
-        demands = k * one, kappa**4 * k**3 * model.V, kappa**2 * k**2 * private
+        required = k * one, kappa**4 * k**3 * model.V, kappa**2 * k**2 * private
     else:
         raise InvalidInputError(f"form must be 'rederived', 'printed' or 'sharp', got {form!r}.")
-    return constant * max(demands)
+    return constant * max(required)
 
 
 def required_samples_one(
     model: Model, *, epsilon: float, delta: float, constant: float = 1.0, exponential: bool = True
 ) -> float:
-    """Samples that ModifiedDP-PCA's guarantee for one direction needs (thm-utility-moddp-pca).
+    """Return the number of samples that ModifiedDP-PCA requires for one component (thm-utility-moddp-pca).
 
     exp(kappa^2) + d kappa gamma sqrt(log(1 / delta)) / epsilon + kappa M + kappa^2 V + sqrt(d) log(1 /
-    delta)^(3/2) / epsilon. The last is what the histograms of PrivRange and PrivMean want.
+    delta)^(3/2) / epsilon. The last term is required by the histograms of PrivRange and PrivMean.
 
     Examples
     --------
@@ -104,10 +105,10 @@ def required_samples_one(
 
 
 def required_samples_dp_ojas(model: Model, *, epsilon: float, delta: float, constant: float = 1.0) -> float:
-    """Samples that DP-Ojas' guarantee for one direction needs (thm-utility-dp-ojas).
+    """Return the number of samples that DP-Ojas requires for one component (thm-utility-dp-ojas).
 
-    kappa^2 + kappa M + kappa^2 V + d kappa (gamma + 1) log(1 / delta) / epsilon: nothing exponential, as it
-    takes n rounds.
+    kappa^2 + kappa M + kappa^2 V + d kappa (gamma + 1) log(1 / delta) / epsilon. There is no exponential term,
+    because DP-Ojas runs n rounds.
 
     Examples
     --------
@@ -123,9 +124,9 @@ def required_samples_dp_ojas(model: Model, *, epsilon: float, delta: float, cons
 
 
 def samples_for_zeta(zeta: float, model: Model, *, epsilon: float, delta: float, constant: float = 1.0) -> float:
-    """The n at which `upper_bound` (with the same constant, without logarithms) comes down to `zeta`.
+    """Return the n at which `upper_bound` (with the same constant, without logarithms) equals `zeta`.
 
-    Its inverse: a quadratic in 1 / sqrt(n).
+    The inverse of `upper_bound`, from a quadratic equation in 1 / sqrt(n).
 
     Examples
     --------
@@ -139,17 +140,18 @@ def samples_for_zeta(zeta: float, model: Model, *, epsilon: float, delta: float,
     share(delta=delta)
     sampling = math.sqrt(model.V * model.k)
     private = model.gamma * model.d * model.k * math.sqrt(math.log(1 / delta)) / epsilon
-    wanted = zeta / (constant * model.kappa)
-    # the root of private s^2 + sampling s = wanted, s = 1/sqrt(n), in the form that survives private = 0
-    return ((sampling + math.sqrt(sampling**2 + 4 * private * wanted)) / (2 * wanted)) ** 2
+    target = zeta / (constant * model.kappa)
+    # the root of private s^2 + sampling s = target, s = 1/sqrt(n), in the form that is valid for private = 0
+    return ((sampling + math.sqrt(sampling**2 + 4 * private * target)) / (2 * target)) ** 2
 
 
 def allowed_oracle_error(kappa: float, k: int, *, constant: float = 1.0, sharp: bool = False) -> float:
-    """The sine per unit of kappa up to which deflation keeps half of every gap (lemma-upper-bound-xi-i).
+    """Return the sine per unit of kappa up to which deflation keeps half of every gap (lemma-upper-bound-xi-i).
 
-    With the lemma's delta at half the gap, B <= gap^2 / (4 C k lambda_1^2) = 1 / (4 C k kappa^2); an oracle then
-    errs by at most 2 kappa B in every one of the k steps. `sharp`: by `eigenvalue_rise` k such errors take at most
-    k lambda_1 (2 kappa B)^2 off a gap, half of it at B = 1 / sqrt(8 k kappa^3), and there is no constant to guess.
+    With the lemma's delta set to half the gap, B <= gap^2 / (4 C k lambda_1^2) = 1 / (4 C k kappa^2). Then the
+    error of an oracle is at most 2 kappa B in each of the k steps. `sharp`: by `eigenvalue_rise`, k such errors
+    reduce a gap by at most k lambda_1 (2 kappa B)^2. This is half of the gap at B = 1 / sqrt(8 k kappa^3),
+    without an unknown constant.
 
     Examples
     --------
@@ -164,5 +166,5 @@ def allowed_oracle_error(kappa: float, k: int, *, constant: float = 1.0, sharp: 
 
 
 def _exp(exponent: float) -> float:
-    """exp, or infinity."""
+    """Return exp(exponent), or infinity if it overflows."""
     return math.exp(exponent) if exponent < 709 else math.inf

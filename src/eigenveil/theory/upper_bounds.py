@@ -1,7 +1,7 @@
-"""How large zeta can get: the paper's utility guarantees.
+"""Upper bounds on zeta: the paper's utility guarantees.
 
-All hold with high probability, for n large enough (`sample_sizes`), and up to the hidden factor. A value above 1
-says nothing, since zeta never exceeds 1. The paper proves them for epsilon, delta below 0.9.
+All hold with high probability, for n large enough (`sample_sizes`), and up to the hidden factor. A value above
+1 is uninformative, because zeta is at most 1. The paper proves them for epsilon and delta below 0.9.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from eigenveil.theory.checks import hidden_factor, share, whole
 def oracle_bound(
     n: float, model: Model, *, epsilon: float, delta: float, constant: float = 1.0, log_power: float = 0.0
 ) -> float:
-    """Sine of the angle for one direction by ModifiedDP-PCA from n samples (eq-modified-dp-pca-utility).
+    """Bound the sine of the angle for one component of ModifiedDP-PCA, n samples (eq-modified-dp-pca-utility).
 
-    kappa (sqrt(V / n) + gamma d sqrt(log(1 / delta)) / (epsilon n)); the same number is zeta of the oracle
-    (thm:pca-alg-epca), as zeta <= sine by lemma-sin-to-epca.
+    kappa (sqrt(V / n) + gamma d sqrt(log(1 / delta)) / (epsilon n)). The same number bounds zeta of the oracle
+    (thm:pca-alg-epca), because zeta <= sine by lemma-sin-to-epca.
 
     Examples
     --------
@@ -35,15 +35,16 @@ def oracle_bound(
 def oracle_bound_dp_ojas(
     n: float, model: Model, *, epsilon: float, delta: float, constant: float = 1.0, log_power: float = 0.0
 ) -> float:
-    """Sine of the angle for one direction by DP-Ojas from n samples (thm-utility-dp-ojas).
+    """Bound the sine of the angle for one component of DP-Ojas, n samples (thm-utility-dp-ojas).
 
     kappa (sqrt(V / n) + (gamma + 1) d log(1 / delta) / (epsilon n)).
 
     Deviations from the paper
     -------------------------
-    thm:pca-alg-epca has sqrt(log(1 / delta)) here, thm-utility-dp-ojas and corollary:k-dp-ojas have log(1 /
-    delta). The proof's noise multiplier log(n / delta) / (epsilon sqrt(n)) gives the latter. It is a statement
-    about utility: DP-Ojas with that multiplier is private for epsilon = O(sqrt(log(n / delta) / n)) only.
+    thm:pca-alg-epca has sqrt(log(1 / delta)) here; thm-utility-dp-ojas and corollary:k-dp-ojas have log(1 /
+    delta). The proof's noise multiplier log(n / delta) / (epsilon sqrt(n)) gives log(1 / delta). The bound
+    concerns utility only: DP-Ojas with that multiplier is private only for epsilon = O(sqrt(log(n / delta) /
+    n)).
 
     Examples
     --------
@@ -59,10 +60,10 @@ def oracle_bound_dp_ojas(
 def upper_bound(
     n: float, model: Model, *, epsilon: float, delta: float, constant: float = 1.0, log_power: float = 0.0
 ) -> float:
-    """The zeta of k-DP-PCA from n samples (main-theorem-sec-2, eq:main-utility).
+    """Bound zeta of k-DP-PCA with n samples (main-theorem-sec-2, eq:main-utility).
 
-    kappa (sqrt(V k / n) + gamma d k sqrt(log(1 / delta)) / (epsilon n)): the oracle's bound with n / k samples,
-    since deflation gives each direction its own part and loses nothing (meta-theorem).
+    kappa (sqrt(V k / n) + gamma d k sqrt(log(1 / delta)) / (epsilon n)). This is the oracle's bound with n / k
+    samples, because deflation gives each component its own part and adds no error (meta-theorem).
 
     Parameters
     ----------
@@ -71,9 +72,9 @@ def upper_bound(
     model : Model
         Constants of the distribution, with k.
     epsilon, delta : float
-        Privacy.
+        Privacy parameters.
     constant, log_power : float
-        The hidden factor, constant * log(n d)^log_power; defaults 1 and 0. Powers of K belong into `constant`.
+        Hidden factor constant * log(n d)^log_power; 1 and 0 by default. Include powers of K in `constant`.
 
     Examples
     --------
@@ -88,17 +89,17 @@ def upper_bound(
 def upper_bound_k_dp_ojas(
     n: float, model: Model, *, epsilon: float, delta: float, constant: float = 1.0, log_power: float = 0.0
 ) -> float:
-    """The zeta of k-DP-Ojas from n samples (corollary:k-dp-ojas).
+    """Bound zeta of k-DP-Ojas with n samples (corollary:k-dp-ojas).
 
-    kappa (sqrt(V k / n) + (gamma + 1) d k log(1 / delta) / (epsilon n)): unlike k-DP-PCA it does not tend to 0
-    with the spread gamma of the data.
+    kappa (sqrt(V k / n) + (gamma + 1) d k log(1 / delta) / (epsilon n)). Unlike the bound of k-DP-PCA, it does not
+    tend to 0 with the spread gamma of the data.
 
     Examples
     --------
-    >>> still = Model(d=100, k=2, lambda_1=1.0, kappa=2.0, M=0.0, V=0.0, gamma=0.0)
-    >>> upper_bound(10**6, still, epsilon=1.0, delta=1e-6)
+    >>> constant_data = Model(d=100, k=2, lambda_1=1.0, kappa=2.0, M=0.0, V=0.0, gamma=0.0)
+    >>> upper_bound(10**6, constant_data, epsilon=1.0, delta=1e-6)
     0.0
-    >>> round(upper_bound_k_dp_ojas(10**6, still, epsilon=1.0, delta=1e-6), 5)
+    >>> round(upper_bound_k_dp_ojas(10**6, constant_data, epsilon=1.0, delta=1e-6), 5)
     0.00553
     """
     return oracle_bound_dp_ojas(
@@ -116,18 +117,18 @@ def upper_bound_more_rounds(
     constant: float = 1.0,
     log_power: float = 0.0,
 ) -> float:
-    """The zeta of k-DP-PCA with kappa^power times as many rounds (subsec-sample-size-requirements).
+    """Bound zeta of k-DP-PCA with kappa^power times as many rounds (subsec-sample-size-requirements).
 
-    More rounds soften the demand n >= exp(kappa^2): `power` = 1, the paper's T = c kappa log^3 n, leaves n >=
-    exp(3 kappa / c), `power` = 2 leaves none of it. The price is smaller batches: the privacy term
-    grows by sqrt(T), that is by kappa^(power / 2).
+    More rounds relax the requirement n >= exp(kappa^2). `power` = 1, the paper's T = c kappa log^3 n, needs
+    n >= exp(3 kappa / c); `power` = 2 needs no such condition. The cost is smaller batches: the privacy term grows
+    by sqrt(T), that is by kappa^(power / 2).
 
     Deviations from the paper
     -------------------------
-    The paper gives the price twice, as gamma d^2 log(1 / delta) / (epsilon n) in zeta and as kappa^r gamma^2
-    d^2 log(1 / delta) / (epsilon n)^2 with r left open. From the noise of its proof (beta^2 d / T with B = n /
-    T) zeta^2 gains kappa^(2 + power) gamma^2 d^2 log(1 / delta) / (epsilon n)^2, which is what stands here; so
-    r = 3 for its T.
+    The paper states the cost twice: as gamma d^2 log(1 / delta) / (epsilon n) in zeta, and as
+    kappa^r gamma^2 d^2 log(1 / delta) / (epsilon n)^2 with r left open. From the noise of its proof (beta^2 d / T
+    with B = n / T), zeta^2 increases by kappa^(2 + power) gamma^2 d^2 log(1 / delta) / (epsilon n)^2. This is used
+    here, so r = 3 for the paper's T.
 
     Examples
     --------
@@ -153,10 +154,10 @@ def upper_bound_gaussian(
     constant: float = 1.0,
     log_power: float = 0.0,
 ) -> float:
-    """The zeta of k-DP-PCA on rows of a Gaussian (corollary-gaussian-data).
+    """Bound zeta of k-DP-PCA on Gaussian rows (corollary-gaussian-data).
 
-    kappa (sqrt(d k / n) + d k sqrt(log(1 / delta)) / (epsilon n)): V taken as d and gamma as 1. With the exact
-    values of `gaussian_model` it is larger by at most sqrt(2).
+    kappa (sqrt(d k / n) + d k sqrt(log(1 / delta)) / (epsilon n)), with V = d and gamma = 1. With the exact values
+    of `gaussian_model` the bound is larger by a factor of at most sqrt(2).
 
     Examples
     --------
@@ -183,23 +184,23 @@ def upper_bound_spiked(
     constant: float = 1.0,
     log_power: float = 0.0,
 ) -> float:
-    """The zeta of k-DP-PCA on a spiked covariance (corollary-spiked-covariance).
+    """Bound zeta of k-DP-PCA on a spiked covariance (corollary-spiked-covariance).
 
-    sigma kappa (sqrt(d k / n) + d k sqrt(log(1 / delta)) / (epsilon n)): as the noise shrinks, so does the
-    price of privacy.
+    sigma kappa (sqrt(d k / n) + d k sqrt(log(1 / delta)) / (epsilon n)). The cost of privacy decreases with the
+    noise level sigma of the data.
 
     Deviations from the paper
     -------------------------
-    As printed the bound changes with the units of the data: it is for a spike of eigenvalue 1
-    (spiked-cov-example). Here sigma counts relative to sqrt(`spike`), `spike` the eigenvalue of the signal. For
-    the experiments' k > 1 model, whose signal is the same in every sample, ``upper_bound(n,
+    The printed bound depends on the units of the data: it is for a spike with eigenvalue 1
+    (spiked-cov-example). Here sigma is relative to sqrt(`spike`), where `spike` is the eigenvalue of the
+    signal. For the experiments' model with k > 1, whose signal is the same in every sample, ``upper_bound(n,
     spiked_model(...))`` is sharper, of order sigma^2.
 
     Examples
     --------
-    >>> loud = upper_bound_spiked(10**5, d=100, k=2, kappa=2.0, sigma=0.1, epsilon=1.0, delta=1e-6)
-    >>> calm = upper_bound_spiked(10**5, d=100, k=2, kappa=2.0, sigma=0.01, epsilon=1.0, delta=1e-6)
-    >>> round(loud / calm, 6)
+    >>> large = upper_bound_spiked(10**5, d=100, k=2, kappa=2.0, sigma=0.1, epsilon=1.0, delta=1e-6)
+    >>> small = upper_bound_spiked(10**5, d=100, k=2, kappa=2.0, sigma=0.01, epsilon=1.0, delta=1e-6)
+    >>> round(large / small, 6)
     10.0
     """
     not_negative(sigma=sigma)
@@ -216,9 +217,9 @@ def upper_bound_spiked(
 def upper_bound_input_noise(
     n: float, *, d: int, k: int, epsilon: float, constant: float = 1.0, log_power: float = 0.0
 ) -> float:
-    """The rate of earlier methods that add noise to a clipped d x d matrix (appendix-related-work).
+    """Return the rate of earlier methods, which add noise to a clipped d x d matrix (appendix-related-work).
 
-    sqrt(d k / n) + d^(3/2) k / (epsilon n): worse than k-DP-PCA by sqrt(d) in the price of privacy.
+    sqrt(d k / n) + d^(3/2) k / (epsilon n). The privacy term is larger than that of k-DP-PCA by a factor sqrt(d).
 
     Examples
     --------
@@ -232,7 +233,7 @@ def upper_bound_input_noise(
 
 
 def _rate(n: float, model: Model, *, private: float, epsilon: float, constant: float, log_power: float) -> float:
-    """The rate kappa (sqrt(V / n) + private / (epsilon n)) times the hidden factor."""
+    """Return the rate kappa (sqrt(V / n) + private / (epsilon n)) times the hidden factor."""
     positive(n=n, epsilon=epsilon)
     factor = hidden_factor(n, model.d, constant=constant, log_power=log_power)
     return factor * model.kappa * (math.sqrt(model.V / n) + private / (epsilon * n))

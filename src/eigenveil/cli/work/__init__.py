@@ -1,1 +1,1 @@
-"""What each command does, by the command's name: loaded when it runs, since numpy and all else take their time."""
+"""Implementations of the commands, one module per command. Imported when a command runs, because numpy is slow."""

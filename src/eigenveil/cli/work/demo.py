@@ -1,4 +1,4 @@
-"""``eigenveil demo``: a plan, handwritten digits, a report, and how good that is against other methods."""
+"""Implementation of ``eigenveil demo``: plan, fit handwritten digits, write a report, compare methods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.datasets import load_digits
 
-from eigenveil.cli.speaking import put_json, say
+from eigenveil.cli.speaking import print_json, say
 from eigenveil.datasets import spiked_covariance
 from eigenveil.estimators import DPPCA
 from eigenveil.metrics import energy_ratio
@@ -27,7 +27,7 @@ from eigenveil.subspace import Release, dp_gauss_1, k_dp_pca, tracked_pca
 DELTA = 1e-6
 MAP_EPSILON = 0.5
 RUNS = 5
-"""How many times every method is run; means are shown."""
+"""Number of runs per method. The table shows the mean."""
 
 
 def run(
@@ -37,35 +37,35 @@ def run(
     epsilon: float,
     as_json: bool,
 ) -> None:
-    """Do it."""
+    """Run ``eigenveil demo``."""
     digits = load_digits()
     out.mkdir(parents=True, exist_ok=True)
     rows, names = digits.data, [f"row {r} col {c}" for r in range(1, 9) for c in range(1, 9)]
     say(
-        f"{len(rows)} handwritten digits of {rows.shape[1]} pixels, {components} directions, epsilon = {epsilon:g}"
+        f"{len(rows)} handwritten digits of {rows.shape[1]} pixels, {components} components, epsilon = {epsilon:g}"
     )
     n, d = rows.shape
     planned = plan(n, d, components, epsilon=epsilon, delta=DELTA, spectrum="fast decay")
-    say(f"The plan, before any digit is read:\n{planned}\n")
-    report = _story(rows, names, components, epsilon, out)
+    say(f"Plan (made without reading the digits):\n{planned}\n")
+    report = _fit_and_report(rows, names, components, epsilon, out)
     kept = _digits_kept(rows, components, epsilon)
     spiked = _spiked_kept(epsilon)
     if as_json:
-        told = {"kept": kept, "spiked": spiked, "epsilon": epsilon, "delta": DELTA}
-        put_json({**told, "report": str(report), "model": str(out / "model")})
+        values = {"kept": kept, "spiked": spiked, "epsilon": epsilon, "delta": DELTA}
+        print_json({**values, "report": str(report), "model": str(out / "model")})
     else:
         Console(highlight=False).print(_table(kept, spiked, epsilon))
-    say(f"The report: {report}")
+    say(f"report: {report}")
 
 
-def _story(rows: Any, names: list[str], k: int, epsilon: float, out: Path) -> Path:
-    """Fit, buy a map of scores on the same ledger, save, write the report."""
+def _fit_and_report(rows: Any, names: list[str], k: int, epsilon: float, out: Path) -> Path:
+    """Fit, buy a map of scores on the same ledger, save the model, write the report."""
     fit, map_ = (Budget.from_epsilon_delta(one, DELTA).mu for one in (epsilon, MAP_EPSILON * epsilon))
     ledger = Ledger(Budget.from_mu(math.hypot(fit, map_)))
     frame = pa.Table.from_arrays(list(rows.T), names=names)
     model = DPPCA(k, epsilon=epsilon, delta=DELTA, ledger=ledger)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the report says it
+        warnings.simplefilter("ignore")  # the report shows the warnings
         model.fit(frame)
         scores = model.private_scores(frame, epsilon=MAP_EPSILON * epsilon, delta=DELTA, bins=12, ledger=ledger)
     save(model, out / "model")
@@ -73,14 +73,14 @@ def _story(rows: Any, names: list[str], k: int, epsilon: float, out: Path) -> Pa
 
 
 def _digits_kept(rows: Any, k: int, epsilon: float) -> dict[str, float]:
-    """The share of plain PCA's variance that each method keeps of the digits."""
-    centred = rows - rows.mean(axis=0)  # a gift to the others: they need not buy a mean
+    """Return, for each method, the variance of the digits it captures relative to plain PCA."""
+    centred = rows - rows.mean(axis=0)  # an advantage for the other methods: they need not buy a mean
     own = DPPCA(k, epsilon=epsilon, delta=DELTA)
     return _compared(lambda: own.fit(rows).release_, centred, np.cov(rows.T, bias=True), k, epsilon)
 
 
 def _spiked_kept(epsilon: float) -> dict[str, float]:
-    """The same for a sample whose units differ little from each other: noise can shrink with their spread."""
+    """Return the same for a sample whose units differ little, so that the noise can adapt to their spread."""
     data = spiked_covariance(1_000, 200, [10.0, 5.0], 0.025, random_state=0)
     budget: dict[str, Any] = {"epsilon": epsilon, "delta": DELTA}
     return _compared(lambda: tracked_pca(data.samples, 2, **budget), data.samples, data.covariance, 2, epsilon)
@@ -105,7 +105,7 @@ def _compared(own: Callable[[], Release], samples: Any, truth: Any, k: int, epsi
 
 
 def _table(kept: dict[str, float], spiked: dict[str, float], epsilon: float) -> Table:
-    table = Table(caption="variance kept, of what plain PCA holds")
+    table = Table(caption="captured variance, relative to plain PCA")
     table.add_column(f"at epsilon = {epsilon:g}")
     table.add_column("digits", justify="right")
     table.add_column("spiked sample", justify="right")

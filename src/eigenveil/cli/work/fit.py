@@ -1,4 +1,4 @@
-"""``eigenveil fit``: private components of the rows, or people, in files."""
+"""Implementation of ``eigenveil fit``: private principal components of the rows, or people, in files."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from eigenveil.cli.choosing import (
     as_groups,
     as_scale,
 )
-from eigenveil.cli.ledger_file import Account, Asked, open_ledger, planned_ledger
-from eigenveil.cli.planned import Planned, show_plan
-from eigenveil.cli.progress import Watch, counted
-from eigenveil.cli.score_map import buy_map, check_groups, rows_to_map, want_map
-from eigenveil.cli.speaking import NOT_PRIVATE, heeding, say, usage, warn, words
+from eigenveil.cli.ledger_file import Account, RequestedBudget, ledger_before_fit, open_ledger
+from eigenveil.cli.planned import PlannedFit, show_plan
+from eigenveil.cli.progress import Watch, count_rows
+from eigenveil.cli.score_map import buy_score_map, check_groups, request_score_map, score_map_data
+from eigenveil.cli.speaking import NOT_PRIVATE, collected_warnings, say, stderr_console, usage_errors, warn
 from eigenveil.cli.targets import Targets
 from eigenveil.errors import BudgetExceededError
 from eigenveil.estimators import DPPCA
@@ -65,9 +65,9 @@ def run(
     plan_only: o.PlanOnly,
     force: o.Force,
 ) -> None:
-    """Do it."""
+    """Run ``eigenveil fit``."""
     watch = Watch()
-    with usage():
+    with usage_errors():
         files = as_data(data, header=header)
         chosen = as_columns(columns, files)
         where = as_engine(engine.value, scheduler)
@@ -88,80 +88,89 @@ def run(
             callback=watch,
         )
         settings = read_settings(model)
-        wanted = want_map(model, score_map, bins=score_bins, groups=as_groups(score_groups))
-        asked = Asked(fit=settings.budget, score_map=None if wanted is None else wanted.budget)
-        account = _account(model, asked, ledger, cap_epsilon)
+        map_request = request_score_map(model, score_map, bins=score_bins, groups=as_groups(score_groups))
+        map_budget = None if map_request is None else map_request.budget
+        requested = RequestedBudget(fit=settings.budget, score_map=map_budget)
+        account = _account(model, requested, ledger, cap_epsilon)
     if seed is not None:
-        warn(f"{NOT_PRIVATE}: with --seed the noise can be repeated, so that no guarantee holds.")
-    found = None if account is None else _found(account)
-    with usage():
+        warn(f"{NOT_PRIVATE}: with --seed the noise is reproducible, so no guarantee holds.")
+    current = None if account is None else _current_ledger(account)
+    with usage_errors():
         request = FitRequest.of(model, files, units, settings=settings)
         operator = request.operator
-        assert made_of_rows(operator), "files hold rows"
-        if wanted is not None and wanted.groups is not None:
-            check_groups(wanted.groups, files, operator, units)
+        assert made_of_rows(operator), "files contain rows"
+        if map_request is not None and map_request.groups is not None:
+            check_groups(map_request.groups, files, operator, units)
     if plan_only:
-        show_plan(Planned(request=request, asked=asked, wanted=wanted, units=units), found, as_json=as_json)
+        planned = PlannedFit(request=request, requested=requested, map_request=map_request, units=units)
+        show_plan(planned, current, as_json=as_json)
         return
     targets = Targets(out=out, report=report, as_json=as_json)
     targets.check(force=force)
     rows = operator
-    if where == "auto":  # a cluster reads elsewhere, and by itself
-        _try_reading(operator)
-        rows = counted(operator, watch)
-    watch.expect(request.plan().most_passes, more=wanted is not None)
-    own = nullcontext(None if wanted is None else Ledger(asked.whole, relation=model.relation))
+    if where == "auto":  # the workers of a cluster read the files themselves
+        _check_readable(operator)
+        rows = count_rows(operator, watch)
+    watch.expect(request.plan().most_passes, more=map_request is not None)
+    own = nullcontext(None if map_request is None else Ledger(requested.whole, relation=model.relation))
     charging = own if account is None else open_ledger(account)
     scores = None
-    with charging as charged, heeding() as told, _owning_up(watch, account), watch.shown():
+    on_failure = _report_spending_on_failure(watch, account)
+    with charging as charged, collected_warnings() as messages, on_failure, watch.shown():
         model.set_params(ledger=charged).run_request(request.of_rows(rows).charging(charged))
-        if wanted is not None:
-            scores = buy_map(model, wanted, rows_to_map(wanted, files, rows, units), model.ledger_, watch)
-    targets.write(model, scores, command=shlex.join(["eigenveil", *sys.argv[1:]]), warnings=told)
+        if map_request is not None:
+            map_data = score_map_data(map_request, files, rows, units)
+            scores = buy_score_map(model, map_request, map_data, model.ledger_, watch)
+    targets.write(model, scores, command=shlex.join(["eigenveil", *sys.argv[1:]]), warnings=messages)
 
 
-def _account(model: DPPCA, asked: Asked, path: Path | None, cap_epsilon: float | None) -> Account | None:
-    """The ledger file that is meant, and what its cap is to be."""
+def _account(
+    model: DPPCA, requested: RequestedBudget, path: Path | None, cap_epsilon: float | None
+) -> Account | None:
+    """Return the ledger file with its settings, or None without --ledger."""
     if path is None and cap_epsilon is not None:
-        raise typer.BadParameter("--cap-epsilon is the cap of a ledger file: give --ledger too.")
+        raise typer.BadParameter("--cap-epsilon sets the cap of a ledger file: give --ledger too.")
     if path is None:
         return None
     cap = None if cap_epsilon is None else (cap_epsilon, model.delta)
     if cap is not None:
         Budget.from_epsilon_delta(*cap)
     seeded = model.random_state is not None
-    return Account(path=path, asked=asked, cap=cap, relation=model.relation, seeded=seeded)
+    return Account(path=path, requested=requested, cap=cap, relation=model.relation, seeded=seeded)
 
 
-def _found(account: Account) -> Ledger:
-    """The ledger as it is now; what is wrong with it is told before the data are opened."""
-    ledger = planned_ledger(account)
+def _current_ledger(account: Account) -> Ledger:
+    """Return the ledger as it is now. Errors and warnings about it come before the data are opened."""
+    ledger = ledger_before_fit(account)
     if not account.seeded and not ledger.private:
-        warn(f"{NOT_PRIVATE}: {str(account.path)!r} says so ({'; '.join(ledger.reasons)}), so the model will too.")
+        reasons = "; ".join(ledger.reasons)
+        warn(
+            f"{NOT_PRIVATE}: {str(account.path)!r} is not private ({reasons}), so the model is not private either."
+        )
     return ledger
 
 
-def _try_reading(operator: RowsOperator | PeopleOperator) -> None:
-    """Read a first block, so that a file that cannot be read is found out before anything is spent.
+def _check_readable(operator: RowsOperator | PeopleOperator) -> None:
+    """Read a first block, so that an unreadable file raises before any budget is spent.
 
-    People are brought together for it, once, which may take a while.
+    With people as units this groups the rows by person, once, which may take a while.
     """
-    with words().status("opening the data") if words().is_terminal else nullcontext():
+    with stderr_console().status("opening the data") if stderr_console().is_terminal else nullcontext():
         next(iter(operator.source.blocks()), None)
 
 
 @contextmanager
-def _owning_up(watch: Watch, account: Account | None) -> Iterator[None]:
-    """If the fit does not come to its end, say what it has cost all the same."""
+def _report_spending_on_failure(watch: Watch, account: Account | None) -> Iterator[None]:
+    """If the fit fails or is interrupted, report the budget it has spent."""
     try:
         yield
     except BudgetExceededError:
         raise
     except BaseException:
         if watch.last is not None:
-            where = "" if account is None else f", as {account.path} shows"
+            where = "" if account is None else f" and recorded in {account.path}"
             say(
-                f"No model was written. {watch.last.step} releases were charged, {watch.last.share:.0%} of what "
-                f"this fit may cost{where}; count them as spent."
+                f"No model was written. {watch.last.step} releases were charged{where}: {watch.last.share:.0%} of "
+                "the budget of this fit. Count this budget as spent."
             )
         raise

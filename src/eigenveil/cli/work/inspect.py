@@ -1,4 +1,4 @@
-"""``eigenveil inspect``: what is in a saved model."""
+"""Implementation of ``eigenveil inspect``: show a saved model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from eigenveil.cli.speaking import put_json
+from eigenveil.cli.speaking import print_json
 from eigenveil.cli.summary import as_plain, as_table
 from eigenveil.persistence import load
 from eigenveil.persistence.score_maps import load_map
@@ -18,10 +18,10 @@ def run(
     ledger: bool,
     as_json: bool,
 ) -> None:
-    """Do it."""
+    """Run ``eigenveil inspect``."""
     loaded = load(model)
     if as_json:
-        put_json(as_plain(loaded, load_map(loaded, model)))
+        print_json(as_plain(loaded, load_map(loaded, model)))
         return
     console = Console(highlight=False)
     console.print(as_table(loaded))

@@ -1,10 +1,10 @@
-"""``eigenveil plan``: what to expect, before any data are touched."""
+"""Implementation of ``eigenveil plan``: the expected accuracy, without reading data."""
 
 from __future__ import annotations
 
 import sys
 
-from eigenveil.cli.speaking import put_json, usage
+from eigenveil.cli.speaking import print_json, usage_errors
 from eigenveil.planner import plan
 
 
@@ -20,8 +20,8 @@ def run(
     spread: str,
     as_json: bool,
 ) -> None:
-    """Do it."""
-    with usage():
+    """Run ``eigenveil plan``."""
+    with usage_errors():
         found = plan(
             n,
             d,
@@ -33,7 +33,7 @@ def run(
             spread=_spread(spread),
         )
     if as_json:
-        put_json(found.to_dict())
+        print_json(found.to_dict())
     else:
         sys.stdout.write(f"{found}\n")
 
@@ -46,7 +46,7 @@ def _spectrum(text: str) -> str | list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        return text  # the name of a preset; `plan` knows which there are
+        return text  # the name of a preset; `plan` checks it
 
 
 def _spread(text: str) -> str | float:

@@ -1,10 +1,10 @@
-"""``eigenveil report``: a saved model as one HTML file."""
+"""Implementation of ``eigenveil report``: write a saved model as one HTML file."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from eigenveil.cli.choosing import check_target
+from eigenveil.cli.choosing import check_output_path
 from eigenveil.cli.speaking import say
 from eigenveil.cli.targets import COMMAND_FILE
 from eigenveil.persistence import load
@@ -18,10 +18,10 @@ def run(
     out: Path,
     force: bool,
 ) -> None:
-    """Do it."""
+    """Run ``eigenveil report``."""
     loaded = load(model)
     scores = load_map(loaded, model)
-    check_target(out, force=force, folder=False)
+    check_output_path(out, force=force, folder=False)
     made_by = model / COMMAND_FILE
     command_line = made_by.read_text(encoding="utf-8").strip() if made_by.exists() else None
     write_report(loaded, out, command=command_line, scores=scores)

@@ -1,4 +1,4 @@
-"""``eigenveil reproduce``: the paper's figures again, and what became of its claims."""
+"""Implementation of ``eigenveil reproduce``: reproduce the paper's figures and check its claims."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from eigenveil.cli.speaking import say, words
+from eigenveil.cli.speaking import say, stderr_console
 from eigenveil.experiments import FIGURES, Figure, Run, reproduce, write_claims
-from eigenveil.experiments.runner import Heard
+from eigenveil.experiments.runner import ProgressCallback
 
 ALL, CLAIMS = "all", "claims"
 QUICK_TRIALS = 3
 _QUIET = 15.0
-"""Seconds between lines where there is no terminal to draw on."""
+"""Seconds between progress lines if stderr is not a terminal."""
 
 
 def run(
@@ -38,14 +38,19 @@ def run(
     workers: int | None,
     cache: Path,
 ) -> None:
-    """Do it."""
+    """Run ``eigenveil reproduce``."""
     chosen = _chosen(figures)
     if chosen:
-        asked = Run(trials=trials or (QUICK_TRIALS if quick else Run.trials), seed=seed, quick=quick)
+        settings = Run(trials=trials or (QUICK_TRIALS if quick else Run.trials), seed=seed, quick=quick)
         say(f"seed {seed}: not private, for experiments only")
-        with _shown() as heard:
+        with _progress_callback() as on_progress:
             made = reproduce(
-                chosen, asked, out=out, cache=cache, workers=workers or os.cpu_count() or 1, heard=heard
+                chosen,
+                settings,
+                out=out,
+                cache=cache,
+                workers=workers or os.cpu_count() or 1,
+                on_progress=on_progress,
             )
         for paths in made.values():
             say("  ".join(map(str, paths)))
@@ -54,21 +59,21 @@ def run(
 
 
 def _chosen(names: list[str]) -> list[Figure]:
-    """The figures of these names; all of them for 'all'."""
+    """Return the figures of these names, or all figures for 'all'."""
     unknown = [name for name in names if name not in (ALL, CLAIMS, *FIGURES)]
     if unknown:
         raise typer.BadParameter(
-            f"there is no figure {unknown[0]!r}. Known are: {', '.join((*FIGURES, ALL, CLAIMS))}.",
+            f"there is no figure {unknown[0]!r}. Choose from: {', '.join((*FIGURES, ALL, CLAIMS))}.",
             param_hint="FIGURE",
         )
     return list(FIGURES.values()) if ALL in names else [FIGURES[name] for name in FIGURES if name in names]
 
 
 @contextmanager
-def _shown() -> Iterator[Heard]:
-    """What hears of progress: a bar where there is a terminal, a line now and then where there is none."""
-    if not words().is_terminal:
-        yield _lines()
+def _progress_callback() -> Iterator[ProgressCallback]:
+    """Yield a progress callback: a bar on a terminal, otherwise an occasional line."""
+    if not stderr_console().is_terminal:
+        yield _print_lines()
         return
     columns = (
         TextColumn("{task.description}"),
@@ -78,18 +83,19 @@ def _shown() -> Iterator[Heard]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=words(), transient=True) as bars:
-        task = bars.add_task("looking", total=None)
+    with Progress(*columns, console=stderr_console(), transient=True) as bars:
+        task = bars.add_task("starting", total=None)
         yield lambda done, total, what: bars.update(task, completed=done, total=total, description=what)
 
 
-def _lines() -> Heard:
+def _print_lines() -> ProgressCallback:
+    """Return a callback that prints a line every few seconds."""
     spoke = time.monotonic()
 
-    def heard(done: int, total: int, what: str) -> None:
+    def on_progress(done: int, total: int, what: str) -> None:
         nonlocal spoke
         if done and time.monotonic() - spoke > _QUIET:
             spoke = time.monotonic()
             say(f"{done} of {total} fits; {what}")
 
-    return heard
+    return on_progress

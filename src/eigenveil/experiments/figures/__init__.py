@@ -1,4 +1,4 @@
-"""The figures, in the order of the paper; one file each, which holds its definition and nothing else."""
+"""All figures, in the order of the paper. Each file contains the definition of one figure."""
 
 from eigenveil.experiments.figure import Figure
 from eigenveil.experiments.figures import (

@@ -8,9 +8,9 @@ FIGURE = Figure(
     name="grid-k-d",
     title="Spiked covariance, n = 10,000, sigma = .025: other k and d",
     where="fig:placeholder (appendix)",
-    says="Nothing in words; it shows the same methods for other k and d.",
-    choice="k, d, n and sigma are not printed: k = 2, 3, 5 with spikes evenly from 10 to 5, d = 50, 100, 200, n = "
-    "10,000, sigma = .025. k = 1 is left out, as its data are of another kind.",
+    says="No comment; the figure shows the same methods for other k and d.",
+    choice="k, d, n and sigma are not printed: k = 2, 3, 5 with spikes evenly spaced from 10 to 5, d = 50, 100, "
+    "200, n = 10,000, sigma = .025. k = 1 is excluded, because its data model differs.",
     axis="k",
     label="components k",
     values=(2, 3, 5),

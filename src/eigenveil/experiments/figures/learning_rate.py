@@ -16,9 +16,10 @@ FIGURE = Figure(
     name="learning-rate",
     title="Spiked covariance, n = 10,000, sigma = .025: other learning rates",
     where="sec-appendix-experiments and sec:experiments, text only",
-    says="k-DP-Ojas does well over a range of learning rates; k-DP-PCA has to be tuned with care.",
+    says="k-DP-Ojas does well over a range of learning rates; k-DP-PCA needs careful tuning.",
     choice="The paper has no figure for this. All rates are multiplied by .1 to 10. Methods without rates are "
-    "drawn for comparison; k-DP-PCA with the tracked mean has the experiments' rates, and power steps.",
+    "shown for comparison. k-DP-PCA with the tracked mean is shown with the experiments' rates and with power "
+    "steps.",
     axis="rate",
     label="factor on the printed learning rates",
     values=(0.1, 0.3, 1.0, 3.0, 10.0),

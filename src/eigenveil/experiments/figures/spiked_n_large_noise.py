@@ -10,8 +10,8 @@ FIGURE = Figure(
     title="Spiked covariance, sigma = .025: more units",
     where="fig:sigma-bigger (in fig:kdppca)",
     says="k-DP-PCA is better than all baselines at every n.",
-    choice="n is not printed: 1,000 to 30,000, over which all curves but that of the literal form come down. "
-    "DP-Power-Method is shown at the printed scale as well.",
+    choice="n is not printed: 1,000 to 30,000, over which all methods except the literal form improve. "
+    "DP-Power-Method is also shown with the printed noise scale.",
     axis="n",
     label="units n",
     values=(1_000, 3_000, 10_000, 30_000),

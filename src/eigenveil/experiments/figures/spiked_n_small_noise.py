@@ -1,4 +1,4 @@
-"""Utility against n, spiked data with hardly any noise."""
+"""Utility against n, spiked data with the smaller noise."""
 
 from eigenveil.experiments.figure import Figure
 from eigenveil.experiments.names import OJAS_PRINTED
@@ -9,7 +9,7 @@ FIGURE = Figure(
     title="Spiked covariance, sigma = .001: more units",
     where="fig:sigma-smaller (in fig:kdppca)",
     says="k-DP-PCA is better than all baselines at every n, by more than at sigma = .025.",
-    choice="n as in spiked-n-large-noise, so that the two can be compared.",
+    choice="n as in spiked-n-large-noise, so that the two figures can be compared.",
     axis="n",
     label="units n",
     values=(1_000, 3_000, 10_000, 30_000),
