@@ -125,6 +125,16 @@ Scheduler = Annotated[
         **_METHOD,
     ),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="How much memory rows of files may take, such as 500MB or 2GB; what is more goes to disk (TMPDIR). "
+        "A quarter of what is available by default. People are sorted in 256 MB at least, or 2.5 MB per column.",
+        show_default=False,
+        **_METHOD,
+    ),
+]
 Center = Annotated[bool, typer.Option(help="Buy a private mean and take it off.", **_METHOD)]
 Scale = Annotated[
     list[str],

@@ -27,6 +27,7 @@ from eigenveil.cli.progress import Watch, counted
 from eigenveil.cli.score_map import buy_map, check_groups, rows_to_map, want_map
 from eigenveil.cli.speaking import NOT_PRIVATE, heeding, say, usage, warn, words
 from eigenveil.cli.targets import Targets
+from eigenveil.engines import LocalEngine
 from eigenveil.errors import BudgetExceededError
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.request import FitRequest
@@ -57,6 +58,7 @@ def run(
     bounds: o.Bounds,
     engine: o.EngineOption,
     scheduler: o.Scheduler,
+    memory: o.Memory,
     out: o.Out,
     report: o.ReportFile,
     score_bins: o.ScoreBins,
@@ -70,7 +72,7 @@ def run(
     with usage():
         files = as_data(data, header=header)
         chosen = as_columns(columns, files)
-        where = as_engine(engine.value, scheduler)
+        where = as_engine(engine.value, scheduler, memory)
         model = DPPCA(
             components,
             columns=chosen,
@@ -106,9 +108,11 @@ def run(
     targets = Targets(out=out, report=report, as_json=as_json)
     targets.check(force=force)
     rows = operator
-    if where == "auto":  # a cluster reads elsewhere, and by itself
-        _try_reading(operator)
-        rows = counted(operator, watch)
+    if isinstance(where, LocalEngine):  # a cluster reads elsewhere, and by itself
+        kept = where.keeping(operator)
+        assert made_of_rows(kept), "as before"
+        _try_reading(kept)
+        rows = counted(kept, watch)
     watch.expect(request.plan().most_passes, more=wanted is not None)
     own = nullcontext(None if wanted is None else Ledger(asked.whole, relation=model.relation))
     charging = own if account is None else open_ledger(account)
