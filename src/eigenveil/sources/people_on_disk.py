@@ -211,6 +211,7 @@ def _sort(
     spill = str(folder / "spill")
     limits: dict[str, Any] = {"memory_limit": f"{megabytes}MiB", "temp_directory": spill, "threads": 1}
     with contextlib.suppress(duckdb.Error), duckdb.connect(config=limits) as connection:
+        connection.execute("SET enable_progress_bar = false")  # drawn on stdout, in sessions and python -c
         connection.register("rows", reader)
         ordered = connection.table("rows").order(by)
         ordered.write_parquet(str(path), row_group_size=_GROUP, compression="uncompressed")
