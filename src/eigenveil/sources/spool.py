@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +28,13 @@ class Spool:
     """
 
     def __init__(self) -> None:
-        self._folder = TemporaryFolder()
-        self._shapes: list[tuple[int, int]] = []
+        self._shapes: list[tuple[int, ...]] = []
         self._dtype: np.dtype[Any] = np.dtype(np.float64)
+
+    @cached_property
+    def _folder(self) -> TemporaryFolder:
+        """Made when there is something to write."""
+        return TemporaryFolder()
 
     @property
     def _path(self) -> Path:
@@ -54,4 +60,4 @@ class Spool:
     def _read(self) -> Iterator[Block]:
         with self._path.open("rb") as file:
             for shape in self._shapes:
-                yield Block(np.fromfile(file, self._dtype, count=shape[0] * shape[1]).reshape(shape))
+                yield Block(np.fromfile(file, self._dtype, count=math.prod(shape)).reshape(shape))
