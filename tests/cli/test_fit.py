@@ -381,6 +381,27 @@ def test_options_that_do_not_match_the_columns_are_usage_errors(eigenveil, folde
     assert "columns=[" not in answer.err, "hints use command-line options"
 
 
+@pytest.mark.parametrize("units", [[], ["--units", "person_id"]])
+def test_memory_changes_nothing_but_where_rows_are(eigenveil, folder, units):
+    asked = ["fit", folder / "people.csv", "-k", 1, "--columns", "x*,age", "--json", "--seed", 3, *units]
+    found = [json.loads(eigenveil(*asked, *more).out) for more in ([], ["--memory", "0"], ["--memory", "10kB"])]
+    assert found[0]["components"] == found[1]["components"] == found[2]["components"]
+
+
+@pytest.mark.parametrize("size", ["2", "-1GB", "many", "2 GB more", "", "1e3MB", "nanGB"])
+def test_a_size_of_memory_needs_a_number_and_a_unit(eigenveil, folder, size):
+    answer = eigenveil("fit", folder / "rows.parquet", f"--memory={size}", "--json")
+    assert (answer.code, answer.out) == (2, "")
+    assert "--memory: expected a number and its unit" in answer.err
+    assert "--memory 2GB" in answer.err
+
+
+def test_memory_is_that_of_this_machine(eigenveil, folder):
+    answer = eigenveil("fit", folder / "rows.parquet", "--memory", "1GB", "--engine", "dask")
+    assert answer.code == 2
+    assert "their own limits" in answer.err
+
+
 def test_outputs_are_checked_before_any_budget_is_spent(eigenveil, folder, tmp_path):
     book = tmp_path / "budget.json"
     where = "/proc/nowhere/model" if os.path.isdir("/proc") else "/dev/null/model"  # noqa: PTH112  # root may not either

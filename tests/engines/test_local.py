@@ -5,11 +5,13 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from eigenveil.engines import FullPlan, LocalEngine, PoissonPlan
 from eigenveil.engines.query import Chunk, SlotsQuery
-from eigenveil.sources import Block
+from eigenveil.operators import samples
+from eigenveil.sources import Block, source
 
 
 @dataclass
@@ -78,3 +80,55 @@ def test_map_is_in_the_order_of_the_data(threads):
     kept = np.concatenate([~plan.skip(0, 0, 30), ~plan.skip(2, 0, 40)])
     blocks = LocalEngine(threads).map(cut([]), plan, Chunk.let_in)
     assert [float(block.values[0, 0]) for block in blocks] == np.flatnonzero(kept).tolist()
+
+
+class Asked:
+    """A partition that notes, for each of its blocks, that it was asked for."""
+
+    def __init__(self, partition, blocks):
+        self._partition, self.asked = partition, [threading.Event() for _ in range(blocks + 1)]
+
+    def blocks(self):
+        coming = iter(self._partition.blocks())
+        for asked in self.asked:
+            asked.set()
+            block = next(coming, None)
+            if block is None:
+                return
+            yield block
+
+
+class NextFirst(SlotsQuery):
+    """Is done with a chunk only when the one after it has been asked for."""
+
+    def __init__(self, asked):
+        super().__init__(1)
+        object.__setattr__(self, "watch", (asked, [], threading.Lock()))
+
+    def add(self, state, chunk):
+        asked, done, lock = self.watch
+        number = int(chunk.block.values[0, 0])
+        came = all(done) and asked[number + 1].wait(20)  # 20 seconds pass only where this fails
+        with lock:
+            done.append(came)
+        return super().add(state, chunk)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kind", ["parquet", "feather", "csv", "people"])
+@pytest.mark.parametrize("memory", [0, 10**9])
+def test_the_next_block_is_read_while_this_one_is_computed(tmp_path, monkeypatch, threads, kind, memory):
+    monkeypatch.setattr(source, "BLOCK_BYTES", 8)  # a row
+    path = tmp_path / ("a.parquet" if kind == "people" else f"a.{kind}")
+    table = pd.DataFrame({"x": np.arange(12.0)})
+    table = table.assign(who=range(12)) if kind == "people" else table
+    writers = {"feather": table.to_feather, "csv": lambda path: table.to_csv(path, index=False)}
+    writers.get(kind, table.to_parquet)(path)
+    units = samples.people(path, "who") if kind == "people" else samples.rows(path)
+    engine = LocalEngine(threads, memory=memory)
+    (partition,) = engine.keeping(units).source.partitions()
+    for _ in range(2):  # from the file, and from what was kept of it
+        asked = Asked(partition, 12)
+        query = NextFirst(asked.asked)
+        assert engine.reduce([asked], FullPlan(), query).tolist() == [12]
+        assert query.watch[1] == [True] * 12

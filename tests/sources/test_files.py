@@ -98,6 +98,16 @@ def test_types_differ_between_files(tmp_path):
     assert rows_of(tmp_path).tolist() == [[1, 1], [0.5, 0.1]]
 
 
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_a_value_that_another_files_type_cannot_hold_is_no_error(tmp_path, ending):
+    """Finding: one whole number of 2^53 + 1 made a folder of Feather files unreadable, where 5 did not."""
+    writer = pq.write_table if ending == "parquet" else pf.write_feather
+    for value in (5, 2**53 + 1):
+        writer(pa.table({"x": pa.array([1, value], pa.int64())}), tmp_path / f"a.{ending}")
+        writer(pa.table({"x": [1.5]}), tmp_path / f"b.{ending}")
+        assert rows_of(tmp_path).tolist() == [[1.0], [float(value)], [1.5]]
+
+
 def test_columns_differ_between_files(tmp_path):
     write(tmp_path / "1.parquet", 0, 2)
     write(tmp_path / "2.parquet", 0, 2, extra=[1.0, 2.0])

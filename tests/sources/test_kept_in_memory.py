@@ -1,9 +1,11 @@
-"""Rows of files are decoded once where they fit in memory, and in every pass where they do not."""
+"""Rows of files are decoded once where they fit in memory, else in every pass; text is parsed once in any case."""
 
 import pickle
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,10 +15,11 @@ from eigenveil.cli.progress import CountedSource
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.operators import samples
+from eigenveil.sources import csv_files, open_source, people_on_disk, scans
 from eigenveil.sources import kept_in_memory as module
-from eigenveil.sources import open_source, scans
 from eigenveil.sources.kept_in_memory import Keeper, KeptSource, kept, room_in_memory
 from eigenveil.sources.source import Block
+from eigenveil.sources.spool import Spool
 
 ROWS = np.random.default_rng(0).normal(size=(600, 3))
 
@@ -134,3 +137,139 @@ def test_two_that_are_read_side_by_side_do_not_share_the_same_room() -> None:
 def test_memory_is_a_number_of_bytes(memory) -> None:
     with pytest.raises(InvalidInputError, match="memory must be a whole number"):
         LocalEngine(memory=memory)
+
+
+# -- text that does not fit ----------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def scratch(monkeypatch, tmp_path):
+    """An empty folder for temporary files."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.fixture
+def parsed(monkeypatch):
+    """How many CSV files have been parsed; a look at the head, for the schema, is not counted."""
+    seen = []
+    real = csv_files.CsvScan.batches
+    monkeypatch.setattr(csv_files.CsvScan, "batches", lambda *given: seen.append(1) or real(*given))
+    return seen
+
+
+def csv(path, rows=ROWS):
+    pd.DataFrame(rows, columns=["a", "b", "c"]).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("limit", [0, 2 * 32, 3 * 32 - 1])
+def test_what_is_spooled_is_read_once_whatever_fits(scratch, limit) -> None:
+    keeper, read = Keeper(limit, spools=True), Read()
+    assert [values(keeper.blocks(0, read)) for _ in range(3)] == [[0.0, 1.0, 2.0]] * 3
+    assert read.times == 1
+    del keeper
+    assert list(scratch.iterdir()) == []
+
+
+def test_two_that_are_spooled_side_by_side_lose_nothing() -> None:
+    keeper, one, other = Keeper(3 * 32, spools=True), Read(), Read()
+    for _ in zip(keeper.blocks(0, one), keeper.blocks(1, other), strict=True):
+        pass
+    for _ in range(2):
+        assert values(keeper.blocks(0, one)) == values(keeper.blocks(1, other)) == [0.0, 1.0, 2.0]
+    assert (one.times, other.times) == (1, 1)
+
+
+def test_a_pass_that_is_broken_off_leaves_no_file(scratch) -> None:
+    keeper, read = Keeper(0, spools=True), Read()
+    running = keeper.blocks(0, read)
+    next(running)
+    assert list(scratch.iterdir())
+    running.close()
+    assert list(scratch.iterdir()) == []
+    assert values(keeper.blocks(0, read)) == values(keeper.blocks(0, read)) == [0.0, 1.0, 2.0]
+    assert read.times == 2
+
+
+def test_what_fits_makes_no_file(scratch) -> None:
+    keeper = Keeper(1000, spools=True)
+    for _ in keeper.blocks(0, Read()):
+        assert list(scratch.iterdir()) == []
+
+
+def test_a_full_disk_is_no_error(scratch, monkeypatch) -> None:
+    real, calls = Spool.write, []
+
+    def full(self, blocks) -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise OSError(28, "No space left on device")
+        real(self, blocks)
+
+    monkeypatch.setattr(Spool, "write", full)
+    keeper, read = Keeper(0, spools=True), Read()
+    assert [values(keeper.blocks(0, read)) for _ in range(3)] == [[0.0, 1.0, 2.0]] * 3
+    assert read.times == 3
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_copy_that_travels_spools_too_and_carries_no_file() -> None:
+    keeper = Keeper(0, spools=True)
+    list(keeper.blocks(0, Read()))
+    there, read = pickle.loads(pickle.dumps(keeper)), Read()  # noqa: S301
+    for _ in range(2):
+        list(there.blocks(0, read))
+    assert read.times == 1
+
+
+@pytest.mark.parametrize("memory", [None, 0, 5000])
+def test_a_fit_parses_text_once_whatever_memory_allows(tmp_path, scratch, parsed, memory) -> None:
+    pca = DPPCA(1, epsilon=9.0, random_state=0, engine=LocalEngine(memory=memory)).fit(csv(tmp_path / "a.csv"))
+    assert len(parsed) == 1
+    assert np.array_equal(pca.components_, DPPCA(1, epsilon=9.0, random_state=0).fit(ROWS).components_)
+    del pca
+    assert list(scratch.iterdir()) == []
+
+
+def test_later_passes_see_the_rows_of_the_first(tmp_path) -> None:
+    source = kept(open_source(csv(tmp_path / "a.csv")), 0)
+    first = [np.asarray(block.values) for block in source.blocks()]
+    csv(tmp_path / "a.csv", ROWS[::-1] + 1)
+    for again, once in zip(source.blocks(), first, strict=True):
+        assert np.array_equal(again.values, once)
+
+
+# -- people --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("memory", "megabytes"), [(0, 256), (100 << 20, 256), (3 << 30, 3 << 10)])
+def test_people_are_sorted_in_the_memory_that_a_fit_may_take(tmp_path, monkeypatch, memory, megabytes) -> None:
+    seen, real = [], duckdb.connect
+    monkeypatch.setattr(duckdb, "connect", lambda **how: seen.append(how["config"]["memory_limit"]) or real(**how))
+    path = tmp_path / "people.parquet"
+    pd.DataFrame(ROWS, columns=["a", "b", "c"]).assign(who=np.arange(600) % 200).to_parquet(path)
+    DPPCA(1, epsilon=9.0, random_state=0, engine=LocalEngine(memory=memory)).fit(path, units="who")
+    assert seen == [f"{megabytes}MiB"]
+
+
+def test_a_sort_that_lacks_memory_says_what_to_set(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(people_on_disk, "_LEAST_MEGABYTES", 1)
+    monkeypatch.setattr(people_on_disk, "_VECTORS", 0)
+    path = tmp_path / "people.parquet"
+    rows = np.random.default_rng(0).normal(size=(60_000, 20))
+    pd.DataFrame(rows).rename(columns=str).assign(who=np.arange(60_000) % 2_000).to_parquet(path)
+    with pytest.raises(InvalidInputError, match="within 1 MB") as refusal:
+        list(kept(open_source(path, units="who"), 0).blocks())
+    assert "--memory" in refusal.value.hint
+    assert refusal.value.__context__ is None
+
+
+def test_what_is_kept_is_not_kept_twice(tmp_path) -> None:
+    source = kept(open_source(csv(tmp_path / "a.csv")), 100)
+    assert kept(source, 5) is source
+    outside = kept(CountedSource(source, None), 5)
+    assert isinstance(outside, CountedSource)
+    assert outside.source is source

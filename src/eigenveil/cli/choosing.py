@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources import CsvFiles
 from eigenveil.sources.files import has_named_columns
@@ -47,8 +49,12 @@ def as_columns(texts: list[str] | None, data: Any) -> list[str] | list[int] | No
     return [int(name) for name in names]
 
 
-def as_engine(name: str, scheduler: str | None) -> Any:
-    """Return the name of the engine, or a Dask client connected to `scheduler`."""
+def as_engine(name: str, scheduler: str | None, memory: str | None) -> Any:
+    """Return the local engine, the name of a cluster engine, or a Dask client connected to `scheduler`."""
+    if name == "auto" and scheduler is None:
+        return LocalEngine(memory=as_memory(memory))
+    if memory is not None:
+        raise InvalidInputError("--memory applies to this machine; the workers of a cluster have their own limits.")
     if scheduler is None:
         return name
     if name != "dask":
@@ -63,6 +69,33 @@ def as_engine(name: str, scheduler: str | None) -> Any:
         raise UnreadableError(
             f"could not connect to a Dask scheduler at {scheduler!r}.", hint="Start one with: dask scheduler"
         ) from failed
+
+
+def as_memory(text: str | None) -> int | None:
+    """A number of bytes, as in ``500MB`` and ``1.5 GiB``; None for what is the default.
+
+    Examples
+    --------
+    >>> as_memory("500MB"), as_memory("1.5 GiB"), as_memory("0"), as_memory(None)
+    (500000000, 1610612736, 0, None)
+    """
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([kmgt]i?)b", text.strip(), re.IGNORECASE)
+    if text.strip() == "0":
+        return 0
+    if found is None:
+        raise InvalidInputError(
+            f"--memory: expected a number and its unit, got {text!r}.",
+            hint="For example --memory 500MB or --memory 2GB; --memory 0 keeps no rows in memory.",
+        )
+    return int(float(found[1]) * _UNITS[found[2].lower()])
+
+
+_UNITS = {
+    **{unit: 1000**power for power, unit in enumerate("kmgt", start=1)},
+    **{f"{unit}i": 1024**power for power, unit in enumerate("kmgt", start=1)},
+}
 
 
 def as_encode(given: list[str] | None) -> dict[str, list[str] | str] | None:

@@ -41,6 +41,7 @@ def command(
     bounds: o.Bounds = None,
     engine: o.EngineOption = o.EngineName.AUTO,
     scheduler: o.Scheduler = None,
+    memory: o.Memory = None,
     out: o.Out = None,
     report: o.ReportFile = None,
     score_bins: o.ScoreBins = 16,

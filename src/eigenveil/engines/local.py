@@ -31,16 +31,19 @@ OutT = TypeVar("OutT")
 class LocalEngine:
     """Brings queries to chunks on the threads of this machine.
 
-    The caller's thread reads, and others do the sums. Each has a state of its own; states are merged at the end.
-    Integers add without error, so the answer is the same for any number of threads and any chunking.
+    The caller's thread reads the next chunk while others do the sums. Each has a state of its own; states are
+    merged at the end. Integers add without error, so the answer is the same for any number of threads and any
+    chunking.
 
     Parameters
     ----------
     threads : int
-        As many as there are cores by default.
+        How many do the sums: as many as there are cores by default.
     memory : int, optional
         Bytes of rows from files that a fit may keep in memory, so that they are not decoded in every pass. A
-        quarter of what is available by default; 0 keeps none.
+        quarter of what is available by default; 0 keeps none. People in files are sorted within the same number,
+        but never in less than the sort needs: 256 MB, or 2.5 MB per column where that is more. Rows of text files
+        that do not fit are written to a temporary file as numbers (`TMPDIR` says where), and read from there.
     """
 
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
@@ -51,7 +54,7 @@ class LocalEngine:
             whole("memory", self.memory, least=0)
 
     def keeping(self, operator: Operator) -> Operator:
-        """The operator of the same units, with rows of files kept between passes."""
+        """The operator of the same units, with rows of files kept between passes; once is enough."""
         if not isinstance(operator, RowsOperator | PeopleOperator):
             return operator
         return replace(operator, source=kept(operator.source, self.memory))
@@ -61,7 +64,7 @@ class LocalEngine:
         every = _in_order(partitions, plan)
         first = list(itertools.islice(every, 2))
         every = itertools.chain(first, every)
-        if self.threads > 1 and len(first) > 1:  # for a single chunk, starting threads would take longer
+        if len(first) > 1:  # for a single chunk, starting threads would take longer
             return query.finish(self._threaded(every, query))
         return query.finish(functools.reduce(query.add, every, query.zero()))
 

@@ -49,7 +49,8 @@ class PeopleOnDisk:
     Notes
     -----
     The first pass sorts the rows by (id, position), or (id, content), into a temporary Parquet file that lives as
-    long as this object; every pass then reads that file from start to end. All people are one partition. Sent to
+    long as this object; every pass then reads that file from start to end. The sort takes the memory that
+    `sort_within` allows, and spills the rest to disk. All people are one partition. Sent to
     another process, it is sorted there anew; clusters bring the rows of each person together in one place
     themselves (`buckets`).
     """
@@ -62,6 +63,7 @@ class PeopleOnDisk:
         self, scan: Scan, layout: Layout, dtype: np.dtype[Any], units: Any, *, by_content: bool = False
     ) -> None:
         self._scan = scan
+        self._memory = 0
         self._by_content = by_content
         self.layout = layout
         self._dtype = dtype
@@ -100,6 +102,13 @@ class PeopleOnDisk:
             previous = ids[-1]
         yield from people.rest()
 
+    def sort_within(self, memory: int) -> None:
+        """Let the sort, where it is still to be done, take so many bytes of memory, or the least that it needs.
+
+        The least is 256 MB, or 2.5 MB per column where that is more. The order of rows does not depend on it.
+        """
+        self._memory = memory
+
     @property
     def _height(self) -> int:
         return rows_per_block(self.n_columns * self._dtype.itemsize)
@@ -110,7 +119,7 @@ class PeopleOnDisk:
         path = folder.path / "people.parquet"
         content = [f'"{position}"' for position in range(self.n_columns)] if self._by_content else []
         by = ", ".join([_UNIT, *content, _ROW])
-        _sort(self._numbered(), self._schema, by=by, folder=folder.path, path=path)
+        _sort(self._numbered(), self._schema, by=by, folder=folder.path, path=path, memory=self._memory)
         return scan_parquet([str(path)], owner=folder)
 
     @cached_property
@@ -190,26 +199,30 @@ def _refuse_nested(name: str, kind: pa.DataType) -> None:
         )
 
 
-def _sort(batches: Iterator[pa.RecordBatch], schema: pa.Schema, *, by: str, folder: Path, path: Path) -> None:
-    """Sort rows by id, and by what else is named, into a Parquet file, in bounded memory."""
+def _sort(
+    batches: Iterator[pa.RecordBatch], schema: pa.Schema, *, by: str, folder: Path, path: Path, memory: int
+) -> None:
+    """Sort rows by id, and by what else is named, into a Parquet file, in so many bytes or the least there is."""
     import duckdb  # noqa: PLC0415  # heavy, and only for people in files
 
     failures: list[InvalidInputError] = []
     reader = pa.RecordBatchReader.from_batches(schema, _noting(batches, failures))
-    memory = max(_LEAST_MEGABYTES, _VECTORS * 2048 * 8 * len(schema) >> 20)
+    megabytes = max(_LEAST_MEGABYTES, _VECTORS * 2048 * 8 * len(schema) >> 20, memory >> 20)
     spill = str(folder / "spill")
-    limits: dict[str, Any] = {"memory_limit": f"{memory}MB", "temp_directory": spill, "threads": 1}
+    limits: dict[str, Any] = {"memory_limit": f"{megabytes}MiB", "temp_directory": spill, "threads": 1}
     with contextlib.suppress(duckdb.Error), duckdb.connect(config=limits) as connection:
+        connection.execute("SET enable_progress_bar = false")  # drawn on stdout, in sessions and python -c
         connection.register("rows", reader)
         ordered = connection.table("rows").order(by)
-        ordered.write_parquet(str(path), row_group_size=_GROUP)
+        ordered.write_parquet(str(path), row_group_size=_GROUP, compression="uncompressed")
         return
     raise (
         failures[0]
         if failures
         else InvalidInputError(
-            f"could not sort the rows by id (type {schema.field(_UNIT).type}) on disk.",
-            hint=f"Check the free space in {str(folder.parent)!r} (TMPDIR), or use whole numbers or text as ids.",
+            f"could not sort the rows by id (type {schema.field(_UNIT).type}) on disk, within {megabytes} MB.",
+            hint=f"Check the free space in {str(folder.parent)!r} (TMPDIR), allow more memory "
+            "(LocalEngine(memory=...), or --memory), or use whole numbers or text as ids.",
         )
     )
 

@@ -70,20 +70,20 @@ class ParquetScan:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FeatherScan:
-    """Feather (Arrow IPC) files."""
+    """Feather (Arrow IPC) files, read one record batch at a time, as large as they were written.
+
+    Notes
+    -----
+    The dataset scanner holds several batches, and a mapped file would come to be in memory as a whole.
+    """
 
     paths: list[str]
     schema: pa.Schema
 
-    def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
+    def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         """The named columns of one file after the other."""
-        import pyarrow.dataset as ds  # noqa: PLC0415  # heavy, and only for files
-
         for path in self.paths:
-            failure = unreadable_file(path)
-            opened = partial(ds.dataset, [path], format="feather", schema=self.schema)
-            dataset = attempt(opened, failure, *READ_ERRORS)
-            yield from guarded(_dataset_batches(dataset, names, height), failure, *READ_ERRORS)
+            yield from guarded(_feather_batches(path, list(names)), unreadable_file(path), *READ_ERRORS)
 
     def by_file(self) -> Sequence[FeatherScan]:
         """One file each."""
@@ -222,6 +222,16 @@ def _small_group(file: Any, group: int, names: list[str], rows: int) -> Iterator
         wanted = names[start : start + some]
         columns += file.read_row_group(group, columns=wanted).select(wanted).columns
     yield from pa.Table.from_arrays(columns, names=names).to_batches()
+
+
+def _feather_batches(path: str, names: list[str]) -> Iterator[pa.RecordBatch]:
+    """The named columns of one file, of the types that they have there; no others are decoded."""
+    with pa.OSFile(path) as file:
+        found = pa.ipc.open_file(file).schema.names
+        places = [found.index(name) for name in names]
+        reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=places))
+        for number in range(reader.num_record_batches):  # none is held here while the next one is decoded
+            yield reader.get_batch(number).select(names)
 
 
 def _dataset_batches(dataset: Any, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:

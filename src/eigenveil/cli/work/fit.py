@@ -27,6 +27,7 @@ from eigenveil.cli.progress import Watch, count_rows
 from eigenveil.cli.score_map import buy_score_map, check_groups, request_score_map, score_map_data
 from eigenveil.cli.speaking import NOT_PRIVATE, collected_warnings, say, stderr_console, usage_errors, warn
 from eigenveil.cli.targets import Targets
+from eigenveil.engines import LocalEngine
 from eigenveil.errors import BudgetExceededError
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.request import FitRequest
@@ -57,6 +58,7 @@ def run(
     bounds: o.Bounds,
     engine: o.EngineOption,
     scheduler: o.Scheduler,
+    memory: o.Memory,
     out: o.Out,
     report: o.ReportFile,
     score_bins: o.ScoreBins,
@@ -70,7 +72,7 @@ def run(
     with usage_errors():
         files = as_data(data, header=header)
         chosen = as_columns(columns, files)
-        where = as_engine(engine.value, scheduler)
+        where = as_engine(engine.value, scheduler, memory)
         model = DPPCA(
             components,
             columns=chosen,
@@ -108,9 +110,11 @@ def run(
     targets = Targets(out=out, report=report, as_json=as_json)
     targets.check(force=force)
     rows = operator
-    if where == "auto":  # the workers of a cluster read the files themselves
-        _check_readable(operator)
-        rows = count_rows(operator, watch)
+    if isinstance(where, LocalEngine):  # the workers of a cluster read the files themselves
+        kept = where.keeping(operator)
+        assert made_of_rows(kept), "as before"
+        _check_readable(kept)
+        rows = count_rows(kept, watch)
     watch.expect(request.plan().most_passes, more=map_request is not None)
     own = nullcontext(None if map_request is None else Ledger(requested.whole, relation=model.relation))
     charging = own if account is None else open_ledger(account)
