@@ -157,8 +157,10 @@ class SparkPartition:
         """The blocks of the partition, which are brought here."""
         from pyspark.sql import functions  # noqa: PLC0415  # an extra, and heavy
 
-        mine = self.piece.rows.frame.where(functions.spark_partition_id() == self.piece.number)
-        return self.unpacker(on_spark(mine.toArrow).to_batches()).blocks()
+        frame = self.piece.rows.frame
+        with OneByOne(frame.sparkSession):
+            mine = on_spark(frame.where(functions.spark_partition_id() == self.piece.number).toArrow)
+        return self.unpacker(mine.to_batches()).blocks()
 
 
 # -- keeping rows ----------------------------------------------------------------------------------
