@@ -5,6 +5,7 @@ import shutil
 import signal
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -73,6 +74,20 @@ def test_rows_give_the_same_release_however_they_are_cut(partitions, spark):
     assert list(there.feature_names_in_) == list("abcdef")
 
 
+def test_partitions_without_rows_change_nothing(spark):
+    """Most of 40 partitions are empty, at the start, in between and at the end; and one that is all there is."""
+    from pyspark.sql import functions
+
+    frame = spark.createDataFrame(PLAIN)
+    here = fit(PLAIN)
+    few = frame.withColumn("n", functions.floor(functions.abs("a") * 7) % 5).repartition(40, "n").drop("n")
+    sizes = few.groupBy(functions.spark_partition_id()).count().toArrow().column("count")
+    assert len(sizes) < 40
+    same(fit(few), here)
+    same(fit(frame.where("a > 1e9").union(frame).union(frame.where("a > 1e9"))), here)
+    same(fit(frame.coalesce(1)), here)
+
+
 @pytest.mark.parametrize("options", [{"center": False}, {"scale": np.arange(1.0, 7.0)}, {"scale": "private"}])
 def test_rows_are_centred_and_scaled_where_they_are(options, spark):
     same(fit(spark.createDataFrame(PLAIN), engine="spark", **options), fit(PLAIN, **options))
@@ -91,6 +106,39 @@ def test_people_are_brought_together_first(kind, spark):
     there = spark.createDataFrame(table).repartition(7)
     same(fit(there, "who"), fit(table, "who"))
     assert len(open_source(there, units="who").partitions()) > 1
+
+
+def rows_of_people(frame):
+    """Every person's rows as bytes, in their order; people in any."""
+    found = []
+    for block in open_source(frame, units="who").blocks():
+        found += [block.between(u, u + 1).values.tobytes() for u in range(block.units)]
+    return sorted(found)
+
+
+def test_a_persons_rows_are_in_one_order_however_they_arrive(spark, monkeypatch):
+    first = spark.createDataFrame(TABLE)
+    shuffled = TABLE.take(np.random.default_rng(5).permutation(6000))
+    others = [first.repartition(7), spark.createDataFrame(shuffled), spark.createDataFrame(shuffled).coalesce(1)]
+    people, release = rows_of_people(first), fit(first, "who")
+    assert len(people) == len(np.unique(TABLE["who"]))
+    for other in others:
+        assert rows_of_people(other) == people
+        same(fit(other, "who"), release)
+    real = type(first).sortWithinPartitions  # by buckets alone, rows come as they arrive, and that is seen
+    monkeypatch.setattr(type(first), "sortWithinPartitions", lambda self, bucket, *_: real(self, bucket))
+    assert any(rows_of_people(other) != people for other in others)
+
+
+def test_people_are_whole_in_partitions_of_several_blocks(spark):
+    """Rows of 400 columns: a partition has several blocks, and tables are cut between buckets."""
+    wide = np.random.default_rng(2).normal(size=(6000, 400))
+    table = pa.table({f"x{i}": wide[:, i] for i in range(400)} | {"who": TABLE["who"]})
+    source = open_source(spark.createDataFrame(table).repartition(3), units="who")
+    assert max(records for _, records in source.rows.found.values()) > 1
+    units = [block.units for block in source.blocks()]
+    assert sum(units) == len(np.unique(TABLE["who"]))
+    assert SparkEngine().reduce(source.partitions(), FullPlan(), SlotsQuery(5)).sum() == sum(units)
 
 
 def test_what_spark_brings_together_is_checked(spark, monkeypatch):
@@ -129,6 +177,24 @@ def test_no_partition_is_left_out_or_asked_twice(spark, monkeypatch):
         monkeypatch.setattr(SparkEngine, "_answers", lambda *a, wrong=wrong: wrong(real(*a)))
         with pytest.raises(InvalidInputError, match="every partition once"):
             SparkEngine().reduce(source.partitions(), FullPlan(), query)
+
+
+def test_a_partition_that_is_not_the_one_that_was_kept_is_refused(spark):
+    """As if Spark had computed it again: another copy, or fewer blocks."""
+    source = open_source(spark.createDataFrame(PLAIN).repartition(3))
+    for change in (lambda copy, records: (copy + 1, records), lambda copy, records: (copy, records + 1)):
+        found = source.rows.found | {1: change(*source.rows.found[1])}
+        other = replace(source, rows=replace(source.rows, found=found))
+        with pytest.raises(InvalidInputError, match="as it kept them"):
+            SparkEngine().reduce(other.partitions(), FullPlan(), SlotsQuery(3))
+
+
+def test_the_session_is_left_as_it_was(spark):
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    spark.conf.set(name, "1234")
+    fit(spark.createDataFrame(PLAIN))
+    assert spark.conf.get(name) == "1234"
+    spark.conf.unset(name)
 
 
 @pytest.mark.parametrize("rows", [0, 1])

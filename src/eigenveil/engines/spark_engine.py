@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from eigenveil.engines.plans import Plan
 from eigenveil.engines.query import Query, fold
 from eigenveil.errors import EigenveilError, InvalidInputError
 from eigenveil.sources import Partition
-from eigenveil.sources.spark_frames import SparkRows, on_spark, refuse_others
+from eigenveil.sources.spark_frames import OneByOne, SparkRows, on_spark, refuse_others
 from eigenveil.sources.wrapped import where
 
 StateT = TypeVar("StateT")
@@ -44,8 +45,8 @@ class SparkEngine(SumsOnly):
     rows of a fit are computed once and kept (`eigenveil.sources.spark_frames`), so a unit has the same coin in
     every pass. An executor that is lost takes its rows with it, which ends the fit with an error, and what was
     charged by then stays charged. Executors, the driver, and whoever sees their traffic or disks, hold raw data:
-    the cluster is trusted as the machine is that holds the files. A partition has to fit in the memory of a Python
-    worker.
+    the cluster is trusted as the machine is that holds the files. A Python worker has one block of a partition in
+    memory at a time, and one person's rows at the least.
     """
 
     def reduce(self, partitions: Sequence[Partition], plan: Plan, query: Query[StateT, ResultT]) -> ResultT:
@@ -68,11 +69,12 @@ class SparkEngine(SumsOnly):
 
         schema = f"{_ANSWER} binary"
         answers = rows.frame.mapInArrow(answered, schema)
-        count = len(rows.numbers)
+        count = len(rows.found)
         while count > _MERGED:
             count = -(-count // _MERGED)
             answers = answers.repartition(count).mapInArrow(merged, schema)
-        found: list[bytes] = on_spark(answers.toArrow).column(_ANSWER).to_pylist()
+        with OneByOne(rows.frame.sparkSession):
+            found: list[bytes] = on_spark(answers.toArrow).column(_ANSWER).to_pylist()
         return found
 
 
@@ -90,14 +92,14 @@ def _answered(asked: bytes, batches: Iterator[pa.RecordBatch]) -> _Answer:
     from pyspark import TaskContext  # noqa: PLC0415
 
     query, plan, openers = pickle.loads(asked)  # noqa: S301  # our own
-    there = [batch for batch in batches if batch.num_rows]
+    first = next((batch for batch in batches if batch.num_rows), None)
     context = TaskContext.get()
-    if not there or context is None:
+    if first is None or context is None:
         return _Answer([])
     number = context.partitionId()
     try:
         with single_threaded_blas():
-            return _Answer([number], fold(query, plan, openers[number](pa.Table.from_batches(there)), number))
+            return _Answer([number], fold(query, plan, openers[number](itertools.chain([first], batches)), number))
     except EigenveilError as refusal:
         return _Answer([number], refusal=refusal)
 
@@ -128,7 +130,7 @@ def _collected(rows: SparkRows, query: Query[Any, Any], answers: list[bytes]) ->
     whole = _joined(query, answers)
     if whole.refusal is not None:
         raise whole.refusal
-    if sorted(whole.numbers) != sorted(rows.numbers):
+    if sorted(whole.numbers) != sorted(rows.found):
         raise InvalidInputError(
             "Spark has not asked every partition once.",
             hint="This is a fault of the cluster, not of the data; nothing was released.",
