@@ -54,7 +54,9 @@ def as_engine(name: str, scheduler: str | None, memory: str | None) -> Any:
     if name == "auto" and scheduler is None:
         return LocalEngine(memory=as_memory(memory))
     if memory is not None:
-        raise InvalidInputError("--memory applies to this machine; the workers of a cluster have their own limits.")
+        raise InvalidInputError(
+            "--memory applies to this machine; the workers of a cluster have their own limits."
+        )
     if scheduler is None:
         return name
     if name != "dask":
