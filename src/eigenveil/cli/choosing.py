@@ -55,7 +55,7 @@ def as_engine(name: str, scheduler: str | None, memory: str | None) -> Any:
         return LocalEngine(memory=as_memory(memory))
     if memory is not None:
         raise InvalidInputError(
-            "--memory applies to this machine; the workers of a cluster have their own limits."
+            "--memory applies to this machine; workers of a cluster have their own limits."
         )
     if scheduler is None:
         return name

@@ -134,8 +134,8 @@ Memory = Annotated[
     str | None,
     typer.Option(
         metavar="SIZE",
-        help="Memory for rows of files, such as 500MB or 2GB; more rows go to disk (TMPDIR). Default: a quarter of "
-        "the available memory. Sorting people takes at least 256 MB, or 2.5 MB per column.",
+        help="Memory for rows of files, such as 500MB or 2GB; more rows go to disk (TMPDIR). Default: a quarter "
+        "of the available memory. Sorting people takes at least 256 MB, or 2.5 MB per column.",
         show_default=False,
         **_METHOD,
     ),
