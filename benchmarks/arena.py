@@ -40,8 +40,8 @@ from harness import cached, in_parallel, kept, parser, table, write
 from scipy import stats
 
 from eigenveil import metrics
+from eigenveil.algorithms import tracked_pca
 from eigenveil.engines import LocalEngine
-from eigenveil.subspace import tracked_pca
 
 COLUMNS = (
     *("cell", "k", "tracked", "DP-Gauss-1*", "our noise*", "no noise*", "over ours", "log <"),

@@ -21,9 +21,9 @@ import stamp
 from cells import FAMILIES, REPORTED, FloatArray
 from harness import parser, table, write
 
-from eigenveil.subspace.tracked import Tuning
-from eigenveil.subspace.tracked.loss import cost_of_errors, cost_of_excess
-from eigenveil.subspace.tracked.state import State
+from eigenveil.algorithms.tracked import Tuning
+from eigenveil.algorithms.tracked.loss import cost_of_errors, cost_of_excess
+from eigenveil.algorithms.tracked.state import State
 
 QUANTILES = (0.3, 0.5, 0.75, 0.9, 0.97)
 ROWS = 20_000

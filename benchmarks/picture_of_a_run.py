@@ -22,10 +22,10 @@ from cells import arena, real_rows
 from harness import parser
 
 from eigenveil import metrics
+from eigenveil.algorithms import tracked_pca
+from eigenveil.algorithms.tracked import algorithm
+from eigenveil.algorithms.tracked.state import State
 from eigenveil.engines import LocalEngine
-from eigenveil.subspace import tracked_pca
-from eigenveil.subspace.tracked import algorithm
-from eigenveil.subspace.tracked.state import State
 
 OUT = pathlib.Path(__file__).parent.parent / "docs" / "pictures" / "tracked-run.svg"
 RUNS = (("spiked sigma=.001 n=2,000", 2), ("decay d=100 n=20,000", 5), ("real digits n=1,797", 5))

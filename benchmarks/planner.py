@@ -25,8 +25,8 @@ from cells import Cell, arena, available, decay, digits, factors, flat, growing,
 from harness import in_parallel, parser, table, write
 
 from eigenveil import metrics, plan
+from eigenveil.algorithms import tracked_pca
 from eigenveil.engines import LocalEngine
-from eigenveil.subspace import tracked_pca
 
 SEEDS = 3
 EPSILONS = {"decay d=100 n=20,000": (0.2, 1.0, 5.0), "flat d=100 n=20,000": (0.2, 1.0, 5.0)}

@@ -14,7 +14,7 @@ import stamp
 from harness import parser, seconds, table, write
 
 from eigenveil.mechanisms import system_bytes
-from eigenveil.mechanisms.exact_noise import gaussian_integers, laplace_integers
+from eigenveil.mechanisms.noise.exact_noise import gaussian_integers, laplace_integers
 
 SIZE, ROUNDS, OPENDP_SIZE = 1_000_000, 9, 10_000
 SCALE = (1 << 24) + 12_345

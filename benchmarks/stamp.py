@@ -26,7 +26,7 @@ RESULTS = HERE / "results"
 PACKAGE = pathlib.Path(eigenveil.__file__).parent
 DATA = ("cells.py", "real_data.py", "real-data.txt")
 """The files of this folder that data depend on."""
-METHODS = ("subspace", "oracles", "algorithms")
+METHODS = ("algorithms", "oracles", "algorithms")
 """Packages that hold algorithms, by their names before and after they are merged."""
 PACKAGES = (
     *("privacy", "datasets", "data", "sources", "operators", "compute", "engines", "kernels"),

@@ -21,8 +21,8 @@ import stamp
 from harness import in_parallel, parser, table, write
 
 from eigenveil import metrics
+from eigenveil.algorithms import TrackedStream, stream_round
 from eigenveil.engines import LocalEngine
-from eigenveil.subspace import TrackedStream, stream_round
 
 FloatArray = np.typing.NDArray[np.float64]
 D, K, SLOTS, BATCHES, SEEDS = 50, 2, 2500, 40, 2

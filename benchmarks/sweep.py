@@ -25,8 +25,8 @@ from cells import FAMILIES, Cell, available
 from harness import in_parallel, parser, table, write
 
 from eigenveil import metrics
+from eigenveil.algorithms.tracked import Tuning, tracked_pca
 from eigenveil.engines import LocalEngine
-from eigenveil.subspace.tracked import Tuning, tracked_pca
 
 CELLS = (
     "spiked sigma=1 n=2,000",

@@ -21,12 +21,12 @@ import stamp
 from harness import in_parallel, parser, table, write
 
 from eigenveil import DPPCA, samples
+from eigenveil.algorithms.release_warnings import Code
 from eigenveil.engines import LocalEngine
 from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.mechanisms import Veil
 from eigenveil.metrics import energy_ratio
 from eigenveil.privacy import Budget, Ledger
-from eigenveil.subspace.release_warnings import Code
 from eigenveil.units import Units
 
 FloatArray = np.typing.NDArray[np.float64]

@@ -27,14 +27,14 @@ from cells import Drawn, arena, decay, from_rows, gaussian, heavy_tails
 from harness import in_parallel, parser, say, table, write
 
 from eigenveil import tracked_pca
+from eigenveil.algorithms.release import Release
+from eigenveil.algorithms.tracked.algorithm import VARIANCES_SHARE
+from eigenveil.algorithms.uncertainty import component_angles, variance_errors
+from eigenveil.algorithms.variances import NoisyVariances, buy_variances
 from eigenveil.engines import LocalEngine
 from eigenveil.mechanisms import Veil
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
-from eigenveil.subspace.release import Release
-from eigenveil.subspace.tracked.algorithm import VARIANCES_SHARE
-from eigenveil.subspace.uncertainty import component_angles, variance_errors
-from eigenveil.subspace.variances import NoisyVariances, buy_variances
 from eigenveil.units import Units
 
 FloatArray = np.typing.NDArray[np.float64]

@@ -120,7 +120,7 @@ PAYS = {
     "noisy_count_within",
     *("stability_histogram", "stability_histograms", "sampled_noise"),
 }
-WITHOUT_PURPOSE = {"privacy/ownership.py": 1, "subspace/black_box_pca.py": 1}
+WITHOUT_PURPOSE = {"privacy/ownership.py": 1, "algorithms/deflation/black_box_pca.py": 1}
 """An adopted copy, and an oracle whose guarantee its author declares."""
 
 

@@ -5,14 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eigenveil import datasets, metrics, plots, schedules, theory
-    from eigenveil.estimators import DPPCA
-    from eigenveil.operators import samples
-    from eigenveil.persistence import load, save
-    from eigenveil.planner import plan
-    from eigenveil.privacy import Budget, Ledger
-    from eigenveil.report import write_report
-    from eigenveil.sources import CsvFiles
-    from eigenveil.subspace import (
+    from eigenveil.algorithms import (
         Release,
         TrackedStream,
         black_box_pca,
@@ -24,6 +17,13 @@ if TYPE_CHECKING:
         oja,
         tracked_pca,
     )
+    from eigenveil.estimators import DPPCA
+    from eigenveil.operators import samples
+    from eigenveil.persistence import load, save
+    from eigenveil.planner import plan
+    from eigenveil.privacy import Budget, Ledger
+    from eigenveil.report import write_report
+    from eigenveil.sources import CsvFiles
 
     __version__: str
 
@@ -65,8 +65,8 @@ _ROOMS = {
     "samples": "operators",
     "save": "persistence",
     "write_report": "report",
-    **dict.fromkeys(("Release", "TrackedStream", "black_box_pca", "dp_gauss_1", "dp_gauss_2"), "subspace"),
-    **dict.fromkeys(("dp_power_method", "k_dp_ojas", "k_dp_pca", "oja", "tracked_pca"), "subspace"),
+    **dict.fromkeys(("Release", "TrackedStream", "black_box_pca", "dp_gauss_1", "dp_gauss_2"), "algorithms"),
+    **dict.fromkeys(("dp_power_method", "k_dp_ojas", "k_dp_pca", "oja", "tracked_pca"), "algorithms"),
 }
 """Where names come from; rooms are loaded when first asked for, as numpy, scipy and others take their time."""
 

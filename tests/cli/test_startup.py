@@ -13,7 +13,7 @@ from eigenveil.cli.overview import COMMANDS
 
 HEAVY = {
     *("numpy", "scipy", "sklearn", "pandas", "pyarrow", "narwhals", "duckdb", "matplotlib", "jinja2"),
-    *("safetensors", "threadpoolctl", "eigenveil.subspace", "eigenveil.kernels", "eigenveil.privacy"),
+    *("safetensors", "threadpoolctl", "eigenveil.algorithms", "eigenveil.kernels", "eigenveil.privacy"),
 }
 CLICKING = {"typer", "click", "pydantic"}
 RUN = """

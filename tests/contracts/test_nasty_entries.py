@@ -22,7 +22,8 @@ from scipy import sparse
 from eigenveil import DPPCA, CsvFiles
 from eigenveil.errors import InvalidInputError
 from eigenveil.operators import samples
-from eigenveil.sources import Layout, csv_lines, open_source
+from eigenveil.sources import Layout, open_source
+from eigenveil.sources.files import csv_lines
 
 RNG = np.random.default_rng(5)
 ROWS = RNG.normal(size=(41, 3)) * [1.0, 1e-8, 1e12]
@@ -445,7 +446,7 @@ def test_ids_given_apart(kind):
 
 
 def units_of(operator, relation="replace"):
-    from eigenveil.mechanisms.veil import Veil
+    from eigenveil.mechanisms.noise.veil import Veil
     from eigenveil.privacy import Budget, Ledger
     from eigenveil.units import Units
 

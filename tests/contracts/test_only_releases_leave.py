@@ -17,12 +17,12 @@ import pytest
 
 import eigenveil as ev
 from eigenveil import DPPCA
+from eigenveil.algorithms.oracles.dp_ojas import DPOjas
+from eigenveil.algorithms.registry import ALGORITHMS
 from eigenveil.engines import TensorPopulation
 from eigenveil.mechanisms import Noisy, Veil, noisy_count
 from eigenveil.operators import ColumnGroup
-from eigenveil.oracles.dp_ojas import DPOjas
 from eigenveil.report import render_report
-from eigenveil.subspace.registry import ALGORITHMS
 from support.pinned import same_but_for_data
 
 D, N = 5, 1200
@@ -240,7 +240,7 @@ def test_all_that_partial_fit_shows():
 @pytest.mark.parametrize("field", ["good", "bad"])
 def test_an_exact_count_beside_the_veil_is_seen(field, monkeypatch):
     """mutant: `bad_units` of the diagnostics, and the warning, from the true number: bought, and not used."""
-    tracked = import_module("eigenveil.subspace.counting")
+    tracked = import_module("eigenveil.algorithms.counting")
     bought = tracked.noisy_census
 
     def exact(population, *, mu, veil):

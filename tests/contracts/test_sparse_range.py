@@ -29,7 +29,7 @@ def test_sums_of_dp_gauss_2_over_neighbours_lie_at_most_the_radius_apart(case, m
     mean, spread, n, center = CASES[case]
     rng = np.random.default_rng(0)
     X = sparse.csr_array(np.array([mean, 0.0, 0.0]) + spread * rng.normal(size=(n, D)) * [3, 2, 1])
-    gauss_2 = sys.modules["eigenveil.subspace.dp_gauss_2"]
+    gauss_2 = sys.modules["eigenveil.algorithms.baselines.dp_gauss_2"]
     honest = gauss_2._gap_and_projector
     apart = []
 

@@ -25,10 +25,10 @@ from eigenveil.engines.left_out import LeftOutQuery
 from eigenveil.engines.plans import EmptySlots
 from eigenveil.engines.query import SlotsQuery, SurveyQuery, fold
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.rescaling import rescaled
+from eigenveil.estimators.scaling import rescaled
 from eigenveil.kernels import Clip
+from eigenveil.mechanisms.noise.veil import Veil
 from eigenveil.mechanisms.score_histogram import CellQuery, Picture
-from eigenveil.mechanisms.veil import Veil
 from eigenveil.operators import ColumnGroup, Matrices, MeanRows, Products, Squares, Variances, samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.sources import source as source_room

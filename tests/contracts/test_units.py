@@ -11,7 +11,7 @@ from eigenveil.kernels import Clip
 from eigenveil.mechanisms import Veil
 from eigenveil.operators import samples
 from eigenveil.planner.guess import make_guess
-from eigenveil.planner.imagined import SimulatedPopulation, SimulatedUnits, draw
+from eigenveil.planner.simulated import SimulatedPopulation, SimulatedUnits, draw
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.units import PrivateUnits, Units
 

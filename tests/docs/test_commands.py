@@ -5,8 +5,8 @@ import shlex
 import pytest
 import typer
 
-from eigenveil.cli import demo, fit, inspect, plan, report, transform
 from eigenveil.cli.app import app
+from eigenveil.cli.commands import demo, fit, inspect, plan, report, transform
 
 from .pages import HOUSE, PAGES, blocks, commands, is_long, write_data, wrong_commands
 

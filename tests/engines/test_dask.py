@@ -15,9 +15,10 @@ from scipy import sparse
 import eigenveil as ev
 from eigenveil import DPPCA
 from eigenveil.engines import DaskEngine, LocalEngine
-from eigenveil.engines.choosing import read_engine
+from eigenveil.engines.engine_choice import read_engine
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources import dask_collections, open_source
+from eigenveil.sources import open_source
+from eigenveil.sources.clusters import dask_collections
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array", reason="dask is not installed (extra eigenveil[dask])")

@@ -14,11 +14,12 @@ import pytest
 
 from eigenveil import DPPCA
 from eigenveil.engines import DisjointPlan, LocalEngine, SampledPopulation, SlotsQuery, SparkEngine, spark_engine
-from eigenveil.engines.choosing import read_engine
+from eigenveil.engines.engine_choice import read_engine
 from eigenveil.engines.plans import Coins, FullPlan
 from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.operators import Products, samples
-from eigenveil.sources import open_source, spark_frames
+from eigenveil.sources import open_source
+from eigenveil.sources.clusters import spark_frames
 
 pytestmark = pytest.mark.slow
 pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed (extra eigenveil[spark])")

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from eigenveil import DPPCA
-from eigenveil.subspace.registry import ALGORITHMS
+from eigenveil.algorithms.registry import ALGORITHMS
 
 NUMBER, TEXT = 7234.123456789, "canary-tweet-tweet"
 TRACES = ("7234.1", "canary-tweet")

@@ -20,12 +20,12 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 
 import eigenveil as ev
 from eigenveil import DPPCA
+from eigenveil.algorithms import Release
+from eigenveil.algorithms.registry import ALGORITHMS
+from eigenveil.algorithms.variances import NoisyVariances
 from eigenveil.errors import BudgetExceededError, InvalidInputError, PrivacyWarning
-from eigenveil.mechanisms import veil
+from eigenveil.mechanisms.noise import veil
 from eigenveil.privacy import Budget, Ledger
-from eigenveil.subspace import Release
-from eigenveil.subspace.registry import ALGORITHMS
-from eigenveil.subspace.variances import NoisyVariances
 
 SPREAD = np.array([5.0, 3.0, 1.0, 1.0, 1.0, 1.0])
 NAMES = [f"c{i}" for i in range(6)]

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from eigenveil import DPPCA, samples
+from eigenveil.algorithms.registry import ALGORITHMS
+from eigenveil.algorithms.tracked.algorithm import TrackedOptions, _read_first
+from eigenveil.algorithms.tracked.tuning import DEFAULT
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.sources.wrapped import SameRows
-from eigenveil.subspace.registry import ALGORITHMS
-from eigenveil.subspace.tracked.algorithm import TrackedOptions, _read_first
-from eigenveil.subspace.tracked.tuning import DEFAULT
 from eigenveil.units import Units
 from support.open import open_quiet
 

@@ -9,15 +9,15 @@ from sklearn.exceptions import NotFittedError
 
 import eigenveil as ev
 from eigenveil import DPPCA, tracked_pca
+from eigenveil.algorithms import uncertainty
+from eigenveil.algorithms.uncertainty import VarianceErrors, component_angles, variance_errors
+from eigenveil.algorithms.variances import NoisyVariances, buy_variances
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.how_many import cumulative_interval
+from eigenveil.estimators.component_count import cumulative_interval
 from eigenveil.mechanisms import Veil
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
-from eigenveil.subspace import uncertainty
-from eigenveil.subspace.uncertainty import VarianceErrors, component_angles, variance_errors
-from eigenveil.subspace.variances import NoisyVariances, buy_variances
 from eigenveil.units import Units
 
 MU = Budget.from_epsilon_delta(1.0, 1e-6).mu * math.sqrt(0.02)

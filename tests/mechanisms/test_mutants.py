@@ -5,7 +5,7 @@ import pytest
 
 from eigenveil.kernels import clips
 from eigenveil.mechanisms import noisy_count
-from eigenveil.mechanisms.veil import Grant, Veil
+from eigenveil.mechanisms.noise.veil import Grant, Veil
 from eigenveil.privacy import Budget, Entry, Ledger, Relation
 from support.catalogue import MECHANISMS, ledger
 from support.checks import draws_match_ledger, noise_matches_ledger, stated_sensitivity_holds

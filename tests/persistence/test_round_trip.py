@@ -12,13 +12,13 @@ from sklearn.exceptions import NotFittedError
 
 import eigenveil as ev
 from eigenveil import DPPCA
+from eigenveil.algorithms.diagnostics import PerComponent
+from eigenveil.algorithms.registry import ALGORITHMS
+from eigenveil.algorithms.variances import NoisyVariances
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.absent import FITTED
+from eigenveil.estimators.missing_attributes import FITTED
 from eigenveil.persistence.checks import KEPT, SHAPES
 from eigenveil.privacy import Budget, Ledger
-from eigenveil.subspace.diagnostics import PerComponent
-from eigenveil.subspace.registry import ALGORITHMS
-from eigenveil.subspace.variances import NoisyVariances
 
 NAMES = list("abcd")
 

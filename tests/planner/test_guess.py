@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eigenveil.planner.guess import PRESETS, distance, make_guess
-from eigenveil.planner.imagined import draw
+from eigenveil.planner.simulated import draw
 
 
 @pytest.mark.parametrize("name", PRESETS)

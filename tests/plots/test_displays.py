@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from eigenveil import DPPCA
+from eigenveil.algorithms.uncertainty import variance_errors
+from eigenveil.algorithms.variances import NoisyVariances
 from eigenveil.errors import InvalidInputError
 from eigenveil.plots import (
     BiplotDisplay,
@@ -18,8 +20,6 @@ from eigenveil.plots import (
     ScreeDisplay,
 )
 from eigenveil.privacy import Budget, Ledger
-from eigenveil.subspace.uncertainty import variance_errors
-from eigenveil.subspace.variances import NoisyVariances
 
 mpl.use("Agg")
 from matplotlib.figure import Figure

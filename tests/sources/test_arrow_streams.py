@@ -18,7 +18,8 @@ import pytest
 
 from eigenveil import DPPCA, samples
 from eigenveil.errors import InvalidInputError, UnreadableError
-from eigenveil.sources import arrow_streams, open_source
+from eigenveil.sources import open_source
+from eigenveil.sources.files import arrow_streams
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(3000, 3)) * [5, 2, 1]

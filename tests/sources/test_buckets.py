@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources.buckets import Buckets, check_whole
+from eigenveil.sources.people.buckets import Buckets, check_whole
 
 
 def test_buckets_are_of_the_key():

@@ -6,7 +6,7 @@ import pytest
 from eigenveil import DPPCA, CsvFiles
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import open_source
-from eigenveil.sources.csv_lines import fields, well_formed
+from eigenveil.sources.files.csv_lines import fields, well_formed
 
 
 def write(path, *lines):

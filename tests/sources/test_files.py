@@ -15,7 +15,8 @@ from scipy import sparse
 from eigenveil.engines import SampledPopulation
 from eigenveil.errors import InvalidInputError
 from eigenveil.operators import Products, samples
-from eigenveil.sources import open_source, scans
+from eigenveil.sources import open_source
+from eigenveil.sources.files import scans
 from eigenveil.sources.wrapped import SameRows
 
 CANARY = "canary-7351"

@@ -15,7 +15,7 @@ import pytest
 from eigenveil import DPPCA, TrackedStream
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import open_source
-from eigenveil.sources.identities import identities, marks
+from eigenveil.sources.people.identities import identities, marks
 
 BIG = 2**53
 X = np.random.default_rng(0).normal(size=(4, 2))

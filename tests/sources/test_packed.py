@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources.packed import SCHEMA, Packer, Unpacker
+from eigenveil.sources.clusters.packed import SCHEMA, Packer, Unpacker
 from eigenveil.sources.source import Block
 
 RNG = np.random.default_rng(0)

@@ -20,10 +20,12 @@ PEAKS = """
 import json, resource, sys, warnings
 from eigenveil import DPPCA
 from eigenveil.engines import LocalEngine
-from eigenveil.sources import csv_lines, people_on_disk, source
+from eigenveil.sources import source
+from eigenveil.sources.files import csv_lines
+from eigenveil.sources.people import on_disk
 warnings.simplefilter("ignore")
 source.BLOCK_BYTES = csv_lines.PIECE = 1 << 18  # so that a small file has many blocks
-people_on_disk._LEAST_MEGABYTES, people_on_disk._VECTORS = 64, 0
+on_disk._LEAST_MEGABYTES, on_disk._VECTORS = 64, 0
 units, memory, *paths = json.loads(sys.argv[1])
 peaks = []
 for path in paths:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources import open_source, people_on_disk, source
+from eigenveil.sources import open_source, source
 
 
 @pytest.fixture(autouse=True)
@@ -259,7 +259,7 @@ def test_sorted_file_lives_and_dies_with_its_source(monkeypatch, tmp_path):
 
 
 def test_sorting_larger_than_memory(monkeypatch, tmp_path):
-    monkeypatch.setattr(people_on_disk, "_LEAST_MEGABYTES", 64)
+    monkeypatch.setattr(on_disk, "_LEAST_MEGABYTES", 64)
     rng = np.random.default_rng(0)
     array, ids = rng.standard_normal((1_200_000, 10)), rng.integers(0, 10_000, 1_200_000)
     pq.write_table(pa.table({"who": ids, **{f"x{j}": array[:, j] for j in range(10)}}), tmp_path / "a.parquet")

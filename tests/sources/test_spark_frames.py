@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from eigenveil.sources import spark_frames
-from eigenveil.sources.buckets import BUCKET
+from eigenveil.sources.clusters import spark_frames
+from eigenveil.sources.people.buckets import BUCKET
 
 
 def cut(batches, monkeypatch, size):

@@ -8,7 +8,7 @@ import pytest
 
 from eigenveil.errors import UnreadableError
 from eigenveil.sources import Block
-from eigenveil.sources.spool import Spool
+from eigenveil.sources.files.spool import Spool
 
 NASTY = [np.nan, -0.0, 5e-324, np.inf, -np.inf, 1e308]
 

@@ -11,7 +11,7 @@ import pytest
 
 from eigenveil.engines import TensorPopulation
 from eigenveil.mechanisms import Veil, noisy_clipped_sum, noisy_count
-from eigenveil.mechanisms.veil import Grant
+from eigenveil.mechanisms.noise.veil import Grant
 from eigenveil.privacy import Budget, Ledger
 from support.audit import mu_lower_bound
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from eigenveil.mechanisms import system_bytes
-from eigenveil.mechanisms.exact_noise import ExactSampler, gaussian_integers, laplace_integers
+from eigenveil.mechanisms.noise.exact_noise import ExactSampler, gaussian_integers, laplace_integers
 
 pytestmark = pytest.mark.slow
 ALARM = 1e-6

@@ -7,6 +7,11 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
+from eigenveil.algorithms.baselines.dp_gauss_1 import DP_GAUSS_1, Gauss1Options
+from eigenveil.algorithms.baselines.dp_gauss_2 import _buy_projector
+from eigenveil.algorithms.baselines.dp_power_method import DP_POWER, PowerOptions
+from eigenveil.algorithms.bounds import Declared, buy_bounds
+from eigenveil.algorithms.variances import buy_variances
 from eigenveil.engines import ColumnPopulation, SampledPopulation, TensorPopulation
 from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.mechanisms import (
@@ -23,16 +28,11 @@ from eigenveil.mechanisms import (
 )
 from eigenveil.mechanisms.columns import column_counts, column_sums
 from eigenveil.mechanisms.norm_curve import norm_curve
+from eigenveil.mechanisms.paper.truncated_sum import noisy_truncated_sum
 from eigenveil.mechanisms.score_histogram import Picture, score_histogram
-from eigenveil.mechanisms.truncated_sum import noisy_truncated_sum
 from eigenveil.operators import ColumnGroup, Matrices, MeanRows, Products, Squares, samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.gaussian import gaussian_mu
-from eigenveil.subspace.bounds import Declared, buy_bounds
-from eigenveil.subspace.dp_gauss_1 import DP_GAUSS_1, Gauss1Options
-from eigenveil.subspace.dp_gauss_2 import _buy_projector
-from eigenveil.subspace.dp_power_method import DP_POWER, PowerOptions
-from eigenveil.subspace.variances import buy_variances
 from eigenveil.units import Units
 
 ASIDE = {"epsilon_aside": 0.3, "delta_aside": 1e-4}

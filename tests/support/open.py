@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from eigenveil.algorithms.open_units import as_operator
 from eigenveil.mechanisms import Veil, no_noise
 from eigenveil.privacy import Budget, Ledger
-from eigenveil.subspace.opening import as_operator
 from eigenveil.units import Units
 
 

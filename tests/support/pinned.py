@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from eigenveil.mechanisms import histogram
-from eigenveil.mechanisms.veil import Grant, Veil
+from eigenveil.mechanisms.noise.veil import Grant, Veil
 from eigenveil.privacy import Ledger
 
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from eigenveil.mechanisms.byte_source import SeededBytes
-from eigenveil.mechanisms.exact_noise import HALF_NORMAL
-from eigenveil.mechanisms.veil import Grant, Veil
+from eigenveil.mechanisms.noise.byte_source import SeededBytes
+from eigenveil.mechanisms.noise.exact_noise import HALF_NORMAL
+from eigenveil.mechanisms.noise.veil import Grant, Veil
 
 
 @dataclass

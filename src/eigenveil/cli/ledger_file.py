@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 
 from eigenveil._atomic_files import written_whole
-from eigenveil.cli.speaking import usage_errors
+from eigenveil.cli.console import usage_errors
 from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.ledger import as_account

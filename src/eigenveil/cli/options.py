@@ -14,7 +14,7 @@ _DATA, _PRIVACY, _METHOD, _RESULTS = (
 
 
 class AlgorithmName(StrEnum):
-    """Names of all algorithms in `subspace.registry`, repeated here because that module is slow to import."""
+    """Names of all algorithms in `algorithms.registry`, repeated here because that module is slow to import."""
 
     TRACKED = "tracked"
     K_DP_PCA = "k-dp-pca"

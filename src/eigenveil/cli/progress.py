@@ -20,7 +20,7 @@ from typing import Any
 from rich.progress import BarColumn, ProgressColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 
-from eigenveil.cli.speaking import say, stderr_console
+from eigenveil.cli.console import say, stderr_console
 from eigenveil.estimators import Progress
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.sources import Block, Partition

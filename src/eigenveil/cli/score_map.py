@@ -6,15 +6,15 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from eigenveil.cli.choosing import Groups
+from eigenveil.algorithms.registry import find_algorithm, with_variances
+from eigenveil.cli.arguments import Groups
 from eigenveil.cli.progress import Watch
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators import DPPCA, Progress
-from eigenveil.estimators.score_picture import ScoreHistogram
+from eigenveil.estimators.scores.picture import ScoreHistogram
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.privacy import Budget, Entry, Ledger
 from eigenveil.sources.labels import open_labelled
-from eigenveil.subspace.registry import find_algorithm, with_variances
 
 
 @dataclass(frozen=True, kw_only=True)

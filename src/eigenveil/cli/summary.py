@@ -12,11 +12,11 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from eigenveil.algorithms.release import component_names
 from eigenveil.estimators.settings import as_fitted
 from eigenveil.estimators.uncertainty import known_angles, known_components_for
 from eigenveil.persistence.score_maps import plain_map
 from eigenveil.sources import Layout
-from eigenveil.subspace.release import component_names
 
 _ATTRIBUTES = (
     "explained_variance_",

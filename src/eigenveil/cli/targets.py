@@ -9,11 +9,11 @@ import typer
 from rich.console import Console
 
 from eigenveil._atomic_files import written_whole
-from eigenveil.cli.choosing import check_output_path
-from eigenveil.cli.speaking import print_json, say
+from eigenveil.cli.arguments import check_output_path
+from eigenveil.cli.console import print_json, say
 from eigenveil.cli.summary import as_plain, as_table
 from eigenveil.estimators import DPPCA
-from eigenveil.estimators.score_picture import ScoreHistogram
+from eigenveil.estimators.scores.picture import ScoreHistogram
 from eigenveil.persistence import save
 from eigenveil.persistence.score_maps import save_map
 

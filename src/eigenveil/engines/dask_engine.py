@@ -18,7 +18,7 @@ from eigenveil.engines.plans import Plan
 from eigenveil.engines.query import Query, fold
 from eigenveil.operators import Operator
 from eigenveil.sources import Partition
-from eigenveil.sources.dask_collections import DaskPeople, DaskSource, computed
+from eigenveil.sources.clusters.dask_collections import DaskPeople, DaskSource, computed
 from eigenveil.sources.wrapped import where
 
 StateT = TypeVar("StateT")

@@ -20,7 +20,7 @@ from eigenveil.engines.plans import Plan
 from eigenveil.engines.query import Chunk, Query, chunks
 from eigenveil.operators import Operator, PeopleOperator, RowsOperator
 from eigenveil.sources import Partition
-from eigenveil.sources.kept_in_memory import kept
+from eigenveil.sources.files.row_cache import kept
 
 StateT = TypeVar("StateT")
 ResultT = TypeVar("ResultT")

@@ -9,24 +9,24 @@ from typing import Any, Self
 from sklearn.utils.metaestimators import available_if
 
 from eigenveil._typing import FloatArray
+from eigenveil.algorithms import TrackedStream
+from eigenveil.algorithms.open_units import check_k, declare_layout
+from eigenveil.algorithms.release_warnings import show
 from eigenveil.engines import Engine
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.absent import FITTED
-from eigenveil.estimators.by_name import read_scales
+from eigenveil.estimators.attributes import attributes
 from eigenveil.estimators.inputs import note_columns, open_block
+from eigenveil.estimators.missing_attributes import FITTED
 from eigenveil.estimators.model import ReleasedModel
+from eigenveil.estimators.per_column import read_scales
 from eigenveil.estimators.progress import CallbackSupportMixin, Progress, Reporter, with_callbacks
-from eigenveil.estimators.released import attributes
-from eigenveil.estimators.repeated_fits import Family, check_search, warn_of_relatives
+from eigenveil.estimators.refit_guard import Family, check_search, warn_of_relatives
 from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.settings import Settings, changed_since, parameters_of_fit, read_settings
 from eigenveil.estimators.streaming import add_to_stream, new_stream, warn_of_a_fresh_start
 from eigenveil.estimators.uncertainty import UncertaintyMixin
 from eigenveil.privacy import Ledger
 from eigenveil.sources import Layout
-from eigenveil.subspace import TrackedStream
-from eigenveil.subspace.opening import check_k, declare_layout
-from eigenveil.subspace.release_warnings import show
 
 
 def _streams(estimator: DPPCA) -> bool:

@@ -11,13 +11,15 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from eigenveil.engines import DaskEngine
-from eigenveil.engines.choosing import read_engine
+from eigenveil.engines.engine_choice import read_engine
 from eigenveil.errors import InvalidInputError
 from eigenveil.operators import Operator, PeopleOperator, RowsOperator, is_operator
-from eigenveil.sources import Layout, Source, dask_collections, memory, open_with
-from eigenveil.sources.arrays import from_lists, numbers_of
-from eigenveil.sources.files import has_paths
+from eigenveil.sources import Layout, Source, open_with
+from eigenveil.sources.clusters import dask_collections
+from eigenveil.sources.files.any_files import has_paths
 from eigenveil.sources.guard import attempt
+from eigenveil.sources.memory import in_memory
+from eigenveil.sources.memory.arrays import from_lists, numbers_of
 
 _CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False, "ensure_min_samples": 0}
 """Invalid rows are excluded silently, and no rows raise no error: the presence of a row is what is protected."""
@@ -202,7 +204,7 @@ def _is_array(X: Any) -> bool:
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         return True
     if isinstance(X, list | tuple):
-        return memory.accepts(X) or not len(X)
-    if memory.accepts(X) or dask_collections.accepts(X):
+        return in_memory.accepts(X) or not len(X)
+    if in_memory.accepts(X) or dask_collections.accepts(X):
         return False
     return hasattr(X, "__array__") and not isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)

@@ -15,20 +15,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from eigenveil._typing import FloatArray
+from eigenveil.algorithms.release import component_names
+from eigenveil.algorithms.release_warnings import ReleaseWarning
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.absent import FITTED, REASONS, why_absent
+from eigenveil.estimators.attributes import covariance, log_likelihood
 from eigenveil.estimators.inputs import rows_to_transform
-from eigenveil.estimators.projection import centred, scores_of, whitening_of
-from eigenveil.estimators.released import covariance, log_likelihood
-from eigenveil.estimators.repeated_fits import warn_if_it_chooses
-from eigenveil.estimators.score_files import WrittenScores, warn_once_of_scores, write_scores
-from eigenveil.estimators.score_picture import ScoreHistogram
-from eigenveil.estimators.scores import Ask, release_scores
+from eigenveil.estimators.missing_attributes import FITTED, REASONS, why_absent
+from eigenveil.estimators.refit_guard import warn_if_it_chooses
+from eigenveil.estimators.scores.files import WrittenScores, warn_once_of_scores, write_scores
+from eigenveil.estimators.scores.picture import ScoreHistogram
+from eigenveil.estimators.scores.projection import centred, scores_of, whitening_of
+from eigenveil.estimators.scores.score_map import Ask, release_scores
 from eigenveil.estimators.settings import as_fitted, changed_since, made_by
 from eigenveil.privacy import Ledger, Relation
-from eigenveil.sources.kept import open_kept
-from eigenveil.subspace.release import component_names
-from eigenveil.subspace.release_warnings import ReleaseWarning
+from eigenveil.sources.carried_columns import open_kept
 
 _COVERS = "the guarantee covers the input of DPPCA; a scaler or imputer fitted before it is not private"
 

@@ -10,19 +10,19 @@ from typing import Any, Self
 import numpy as np
 
 from eigenveil._typing import IntArray
+from eigenveil.algorithms.open_units import check_k
+from eigenveil.algorithms.release_warnings import large_delta
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.by_name import ColumnBounds, no_bounds, read_bounds, read_scales
+from eigenveil.estimators.attributes import attributes, noisy_number
 from eigenveil.estimators.inputs import open_operator
+from eigenveil.estimators.per_column import ColumnBounds, no_bounds, read_bounds, read_scales
 from eigenveil.estimators.progress import Reporter
-from eigenveil.estimators.released import attributes, noisy_number
-from eigenveil.estimators.repeated_fits import check_search
+from eigenveil.estimators.refit_guard import check_search
 from eigenveil.estimators.settings import Settings, parameters_of_fit, read_settings
 from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.operators import Operator
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.sources import Layout
-from eigenveil.subspace.opening import check_k
-from eigenveil.subspace.release_warnings import large_delta
 
 
 @dataclass(frozen=True, kw_only=True)

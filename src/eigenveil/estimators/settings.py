@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from eigenveil.algorithms import TrackedStream
+from eigenveil.algorithms.algorithm import Algorithm, Options
+from eigenveil.algorithms.registry import check_options, find_algorithm, listed, with_variances
 from eigenveil.engines import Engine
-from eigenveil.engines.choosing import read_engine
+from eigenveil.engines.engine_choice import read_engine
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.progress import Progress
-from eigenveil.estimators.rescaling import check_mean
+from eigenveil.estimators.scaling import check_mean
 from eigenveil.privacy import Budget, Ledger, Relation
 from eigenveil.sources import Layout
-from eigenveil.subspace import TrackedStream
-from eigenveil.subspace.algorithm import Algorithm, Options
-from eigenveil.subspace.registry import check_options, find_algorithm, listed, with_variances
 
 _OWN = {"k", "epsilon", "delta", "units", "random_state", "engine", "columns"}
 STREAM_OPTIONS = tuple(name for name in inspect.signature(TrackedStream).parameters if name not in _OWN)

@@ -19,15 +19,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from eigenveil._typing import FloatArray, IntArray
+from eigenveil.algorithms.column_scales import ColumnScales, buy_rough_moments, buy_scales, most_passes
+from eigenveil.algorithms.counting import COUNT_SHARE, MEAN_SHARE, buy_mean, buy_number
+from eigenveil.algorithms.release_warnings import ReleaseWarning, scale_warnings
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.rescaling import rescaled
+from eigenveil.estimators.scaling import rescaled
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms import private_mean
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
 from eigenveil.privacy import Purpose, split_mu
-from eigenveil.subspace.column_scales import ColumnScales, buy_rough_moments, buy_scales, most_passes
-from eigenveil.subspace.counting import COUNT_SHARE, MEAN_SHARE, buy_mean, buy_number
-from eigenveil.subspace.release_warnings import ReleaseWarning, scale_warnings
 from eigenveil.units import Units
 
 SCALE_SHARE = 0.16

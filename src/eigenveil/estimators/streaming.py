@@ -10,13 +10,14 @@ import pyarrow as pa
 from scipy import sparse
 
 from eigenveil._typing import FloatArray
+from eigenveil.algorithms import TrackedStream
+from eigenveil.algorithms.open_units import declare_layout
 from eigenveil.errors import InvalidInputError, PrivacyWarning
-from eigenveil.estimators.rescaling import dense, divided
+from eigenveil.estimators.scaling import dense, divided
 from eigenveil.estimators.settings import Settings
 from eigenveil.privacy import Purpose
-from eigenveil.sources import Layout, memory, open_with
-from eigenveil.subspace import TrackedStream
-from eigenveil.subspace.opening import declare_layout
+from eigenveil.sources import Layout, open_with
+from eigenveil.sources.memory import in_memory
 
 
 def new_stream(settings: Settings, layout: Layout, *, people: bool) -> TrackedStream:
@@ -70,9 +71,9 @@ def add_to_stream(
         for block in source.blocks():
             stream.add(_named(_changed(block.values, mean, scale), source.columns))
         return
-    if not memory.accepts(X):
+    if not in_memory.accepts(X):
         raise InvalidInputError(f"expected a block of rows in memory, got {type(X).__name__}.")
-    rows = memory.hold(X, layout=layout, units=units)
+    rows = in_memory.hold(X, layout=layout, units=units)
     changed = _changed(rows.between(0, rows.n_rows), mean, scale)
     stream.add(_named(changed, rows.columns), units=rows.ids(units))
 

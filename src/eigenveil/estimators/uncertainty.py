@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenveil._typing import FloatArray
+from eigenveil.algorithms import Release
+from eigenveil.algorithms.uncertainty import VarianceErrors, component_angles, release_errors
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.how_many import ComponentsFor, components_for, cumulative_interval
+from eigenveil.estimators.component_count import ComponentsFor, components_for, cumulative_interval
 from eigenveil.estimators.settings import made_by
-from eigenveil.subspace import Release
-from eigenveil.subspace.uncertainty import VarianceErrors, component_angles, release_errors
 
 USUAL_SHARE = 0.9
 """Share of variance for which summaries and reports give the number of components."""

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 PACKAGES = (
-    "subspace",
+    "algorithms",
     "oracles",
     "mechanisms",
     "engines",

@@ -15,14 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenveil.datasets import Dataset
-from eigenveil.engines import LocalEngine
-from eigenveil.experiments import names
-from eigenveil.experiments.setting import Setting
-from eigenveil.operators import SpikedOperator
-from eigenveil.privacy import Budget, Ledger, Relation
-from eigenveil.schedules import batch_size_theorem
-from eigenveil.subspace import (
+from eigenveil.algorithms import (
     Release,
     dp_gauss_1,
     dp_gauss_2,
@@ -31,6 +24,13 @@ from eigenveil.subspace import (
     k_dp_pca,
     tracked_pca,
 )
+from eigenveil.datasets import Dataset
+from eigenveil.engines import LocalEngine
+from eigenveil.experiments import names
+from eigenveil.experiments.setting import Setting
+from eigenveil.operators import SpikedOperator
+from eigenveil.privacy import Budget, Ledger, Relation
+from eigenveil.schedules import batch_size_theorem
 
 RELATION = Relation.REPLACE
 Fit = Callable[[Dataset, Setting, int], Release]

@@ -1,16 +1,16 @@
 """Exact noise and private mechanisms: counts, sums, means, histograms. Independent of principal components."""
 
-from eigenveil.mechanisms.byte_source import ByteSource, SeededBytes, no_noise, system_bytes
 from eigenveil.mechanisms.clipped_mean import AtQuantile, Given, clipped_mean
 from eigenveil.mechanisms.clipped_sum import noisy_clipped_sum
 from eigenveil.mechanisms.count import Census, noisy_census, noisy_count, noisy_count_within
 from eigenveil.mechanisms.histogram import stability_histogram
 from eigenveil.mechanisms.left_out import NoisyLeftOut, noisy_left_out
-from eigenveil.mechanisms.noisy import Noisy, NoisyMean, NoisySum, Radius
+from eigenveil.mechanisms.noise.byte_source import ByteSource, SeededBytes, no_noise, system_bytes
+from eigenveil.mechanisms.noise.noisy import Noisy, NoisyMean, NoisySum, Radius
+from eigenveil.mechanisms.noise.veil import Grant, Veil
+from eigenveil.mechanisms.paper.propose_test_release import propose_test_release
 from eigenveil.mechanisms.private_mean import private_mean
-from eigenveil.mechanisms.propose_test_release import propose_test_release
 from eigenveil.mechanisms.radius import radius_search
-from eigenveil.mechanisms.veil import Grant, Veil
 
 __all__ = [
     "AtQuantile",

@@ -20,9 +20,9 @@ from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms.clipped_sum import noisy_clipped_sum, sum_noise
-from eigenveil.mechanisms.noisy import NoisyMean
+from eigenveil.mechanisms.noise.noisy import NoisyMean
+from eigenveil.mechanisms.noise.veil import Veil
 from eigenveil.mechanisms.radius import EDGES, radius_search
-from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation
 

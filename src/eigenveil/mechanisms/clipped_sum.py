@@ -9,8 +9,8 @@ import numpy as np
 from eigenveil._typing import FloatArray, IntArray
 from eigenveil.engines.population import Population
 from eigenveil.kernels import Clip
-from eigenveil.mechanisms.noisy import NoisySum
-from eigenveil.mechanisms.veil import Grant, Veil, gaussian_exponent
+from eigenveil.mechanisms.noise.noisy import NoisySum
+from eigenveil.mechanisms.noise.veil import Grant, Veil, gaussian_exponent
 from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from eigenveil._typing import FloatArray
 from eigenveil.engines.columns import ColumnPopulation
-from eigenveil.mechanisms.veil import Veil
+from eigenveil.mechanisms.noise.veil import Veil
 from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation
 

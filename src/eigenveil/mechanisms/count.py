@@ -9,8 +9,8 @@ import numpy as np
 
 from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
-from eigenveil.mechanisms.noisy import Noisy
-from eigenveil.mechanisms.veil import Veil
+from eigenveil.mechanisms.noise.noisy import Noisy
+from eigenveil.mechanisms.noise.veil import Veil
 from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.mechanisms.exact_noise import laplace_integers
-from eigenveil.mechanisms.veil import Grant, Veil, grid_exponent
+from eigenveil.mechanisms.noise.exact_noise import laplace_integers
+from eigenveil.mechanisms.noise.veil import Grant, Veil, grid_exponent
 from eigenveil.privacy.composition import composed
 from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.gaussian import check_delta, check_epsilon

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from eigenveil.engines.left_out import PLACES, LeftOut
 from eigenveil.mechanisms.columns import root_up
-from eigenveil.mechanisms.noisy import Noisy
-from eigenveil.mechanisms.veil import Veil
+from eigenveil.mechanisms.noise.noisy import Noisy
+from eigenveil.mechanisms.noise.veil import Veil
 from eigenveil.privacy.entries import Purpose
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
+from eigenveil.mechanisms.noise.veil import Veil
 from eigenveil.mechanisms.radius import EDGES, count_noise, first_enough, queries_over, reachable_quantile
-from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy.budget import split_mu
 from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation

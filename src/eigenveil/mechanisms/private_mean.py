@@ -8,9 +8,9 @@ from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms.clipped_mean import AtQuantile, clipped_mean
-from eigenveil.mechanisms.noisy import NoisyMean
+from eigenveil.mechanisms.noise.noisy import NoisyMean
+from eigenveil.mechanisms.noise.veil import Veil
 from eigenveil.mechanisms.radius import reachable_quantile
-from eigenveil.mechanisms.veil import Veil
 from eigenveil.privacy.budget import split_mu
 from eigenveil.privacy.entries import Purpose
 

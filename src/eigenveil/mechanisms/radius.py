@@ -9,8 +9,8 @@ import numpy as np
 from eigenveil._typing import FloatArray, IntArray
 from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
-from eigenveil.mechanisms.noisy import Radius
-from eigenveil.mechanisms.veil import Grant, Veil
+from eigenveil.mechanisms.noise.noisy import Radius
+from eigenveil.mechanisms.noise.veil import Grant, Veil
 from eigenveil.privacy.entries import Purpose
 
 EDGES: FloatArray = 2.0 ** (np.arange(-512, 512) / 4)

@@ -21,7 +21,7 @@ from eigenveil.engines import SampledPopulation
 from eigenveil.engines.query import Chunk
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import row_product, squared_row_norms, sums_by
-from eigenveil.mechanisms.veil import Veil
+from eigenveil.mechanisms.noise.veil import Veil
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
 from eigenveil.operators.operator import cut
 from eigenveil.privacy.entries import Purpose

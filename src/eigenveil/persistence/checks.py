@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from eigenveil.estimators.absent import FITTED
+from eigenveil.algorithms import Release
+from eigenveil.algorithms.registry import ALGORITHMS
+from eigenveil.algorithms.variances import NoisyVariances
+from eigenveil.estimators.missing_attributes import FITTED
 from eigenveil.persistence.strict_json import DamagedFileError
-from eigenveil.subspace import Release
-from eigenveil.subspace.registry import ALGORITHMS
-from eigenveil.subspace.variances import NoisyVariances
 
 OWN = frozenset({"n_features_in_", "_unit_column", "_sklearn_output_config"})
 """Saved attributes beyond those in `absent.FITTED`: the schema, and the output format of scores."""

@@ -29,7 +29,7 @@ from safetensors import numpy as tensor_file
 
 from eigenveil._atomic_files import beside, to_disk, written_whole
 from eigenveil.errors import InvalidInputError
-from eigenveil.persistence.plain import DTYPES, Arrays
+from eigenveil.persistence.json_codec import DTYPES, Arrays
 from eigenveil.persistence.strict_json import DamagedFileError, canonical, parse
 
 FORMAT, SCHEMA = "eigenveil model", 2

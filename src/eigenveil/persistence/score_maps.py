@@ -11,7 +11,7 @@ import numpy as np
 
 from eigenveil._atomic_files import written_whole
 from eigenveil.estimators import DPPCA
-from eigenveil.estimators.score_picture import ScoreHistogram
+from eigenveil.estimators.scores.picture import ScoreHistogram
 from eigenveil.persistence.strict_json import DamagedFileError, parse
 
 NAME = "score-map.json"

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from eigenveil._typing import FloatArray
+from eigenveil.algorithms.tracked.algorithm import TrackedOptions, run
 from eigenveil.planner.guess import Guess
-from eigenveil.planner.imagined import SampleCovariance, SimulatedUnits, clip_factors, draw
+from eigenveil.planner.simulated import SampleCovariance, SimulatedUnits, clip_factors, draw
 from eigenveil.privacy.budget import Budget
-from eigenveil.subspace.tracked.algorithm import TrackedOptions, run
 
 FEWEST, MOST, EASY = 3, 6, 1500
 """Runs are repeated EASY/d times, but at least FEWEST and at most MOST times."""

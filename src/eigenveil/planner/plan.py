@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eigenveil._typing import FloatArray
+from eigenveil.algorithms.open_units import check_k
 from eigenveil.errors import InvalidInputError
 from eigenveil.planner import paper
 from eigenveil.planner.expected import SimulationSetting
@@ -24,7 +25,6 @@ from eigenveil.planner.guess import Guess, make_guess
 from eigenveil.planner.result import MOST_EPSILON, MOST_N, Expected, Plan
 from eigenveil.privacy.budget import Budget
 from eigenveil.privacy.gaussian import check_delta, check_epsilon
-from eigenveil.subspace.opening import check_k
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 FACTOR, WIDE = 1.5, 3.0

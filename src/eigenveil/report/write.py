@@ -18,7 +18,7 @@ from eigenveil.privacy import Entry, Ledger
 from eigenveil.report.methods import methods_of
 from eigenveil.report.pictures import report_figures
 from eigenveil.report.reading import ALARM, Reading, read_guarantee
-from eigenveil.report.warned import warnings_of
+from eigenveil.report.warnings import warnings_of
 
 
 def write_report(

@@ -1,6 +1,6 @@
 """Anything a user has becomes blocks of rows, or of people with all their rows."""
 
-from eigenveil.sources.csv_files import CsvFiles
+from eigenveil.sources.files.csv_files import CsvFiles
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.open_source import open_source, open_with
 from eigenveil.sources.source import Block, Partition, Source

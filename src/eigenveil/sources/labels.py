@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.columns import find_unit
-from eigenveil.sources.csv_files import CsvScan, as_text, read_as_encoded
-from eigenveil.sources.files import has_paths, open_scan, scan_of
+from eigenveil.sources.files.any_files import has_paths, open_scan, scan_of
+from eigenveil.sources.files.csv_files import CsvScan, as_text, read_as_encoded
+from eigenveil.sources.files.scans import Scan
 from eigenveil.sources.layout import Layout
-from eigenveil.sources.scans import Scan
 from eigenveil.sources.source import Source
 
 _CODE = "\0 label"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources import arrow_streams, blocks, dask_collections, files, lazy, memory, spark_frames
+from eigenveil.sources.clusters import dask_collections, spark_frames
+from eigenveil.sources.files import any_files, arrow_streams, lazy
 from eigenveil.sources.layout import Layout
+from eigenveil.sources.memory import blocks, in_memory
 from eigenveil.sources.source import Source
 
 
@@ -22,7 +24,7 @@ class Opener(Protocol):
         ...
 
 
-OPENERS: tuple[Opener, ...] = (files, memory, dask_collections, spark_frames, lazy, arrow_streams, blocks)
+OPENERS: tuple[Opener, ...] = (any_files, in_memory, dask_collections, spark_frames, lazy, arrow_streams, blocks)
 """In the order in which they are tried; `blocks` takes anything that can be walked through, so it is last."""
 
 

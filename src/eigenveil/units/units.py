@@ -25,9 +25,9 @@ from eigenveil.engines import (
 from eigenveil.engines.query import Chunk
 from eigenveil.engines.sampled import Passes
 from eigenveil.errors import InvalidInputError, NotDisjointError
-from eigenveil.mechanisms.byte_source import SeededBytes
-from eigenveil.mechanisms.exact_noise import gaussian_integers
-from eigenveil.mechanisms.veil import Veil
+from eigenveil.mechanisms.noise.byte_source import SeededBytes
+from eigenveil.mechanisms.noise.exact_noise import gaussian_integers
+from eigenveil.mechanisms.noise.veil import Veil
 from eigenveil.operators import Matrices, MeanRows, Operator, Products, Squares, Tensor, Variances, made_of_rows
 from eigenveil.privacy.budget import Budget
 from eigenveil.privacy.relation import Relation

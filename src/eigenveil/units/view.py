@@ -7,7 +7,7 @@ from typing import Protocol, Self
 from eigenveil._typing import FloatArray
 from eigenveil.engines import LeftOut, Population
 from eigenveil.engines.sampled import Passes
-from eigenveil.mechanisms.veil import Veil
+from eigenveil.mechanisms.noise.veil import Veil
 from eigenveil.privacy.budget import Budget
 
 

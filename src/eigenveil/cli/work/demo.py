@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.datasets import load_digits
 
-from eigenveil.cli.speaking import print_json, say
+from eigenveil.algorithms import Release, dp_gauss_1, k_dp_pca, tracked_pca
+from eigenveil.cli.console import print_json, say
 from eigenveil.datasets import spiked_covariance
 from eigenveil.estimators import DPPCA
 from eigenveil.metrics import energy_ratio
@@ -22,7 +23,6 @@ from eigenveil.persistence import save
 from eigenveil.planner import plan
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.report import write_report
-from eigenveil.subspace import Release, dp_gauss_1, k_dp_pca, tracked_pca
 
 DELTA = 1e-6
 MAP_EPSILON = 0.5

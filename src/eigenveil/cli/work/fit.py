@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from eigenveil.cli import options as o
-from eigenveil.cli.choosing import (
+from eigenveil.cli.arguments import (
     as_bounds,
     as_columns,
     as_data,
@@ -21,11 +21,11 @@ from eigenveil.cli.choosing import (
     as_groups,
     as_scale,
 )
+from eigenveil.cli.console import NOT_PRIVATE, collected_warnings, say, stderr_console, usage_errors, warn
 from eigenveil.cli.ledger_file import Account, RequestedBudget, ledger_before_fit, open_ledger
-from eigenveil.cli.planned import PlannedFit, show_plan
+from eigenveil.cli.plan_only import PlannedFit, show_plan
 from eigenveil.cli.progress import Watch, count_rows
 from eigenveil.cli.score_map import buy_score_map, check_groups, request_score_map, score_map_data
-from eigenveil.cli.speaking import NOT_PRIVATE, collected_warnings, say, stderr_console, usage_errors, warn
 from eigenveil.cli.targets import Targets
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import BudgetExceededError

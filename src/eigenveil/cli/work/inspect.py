@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from eigenveil.cli.speaking import print_json
+from eigenveil.cli.console import print_json
 from eigenveil.cli.summary import as_plain, as_table
 from eigenveil.persistence import load
 from eigenveil.persistence.score_maps import load_map

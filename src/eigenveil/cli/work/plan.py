@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from eigenveil.cli.speaking import print_json, usage_errors
+from eigenveil.cli.console import print_json, usage_errors
 from eigenveil.planner import plan
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eigenveil.cli.choosing import check_output_path
-from eigenveil.cli.speaking import say
+from eigenveil.cli.arguments import check_output_path
+from eigenveil.cli.console import say
 from eigenveil.cli.targets import COMMAND_FILE
 from eigenveil.persistence import load
 from eigenveil.persistence.score_maps import load_map

@@ -18,7 +18,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from eigenveil.cli.speaking import say, stderr_console
+from eigenveil.cli.console import say, stderr_console
 from eigenveil.experiments import FIGURES, Figure, Run, reproduce, write_claims
 from eigenveil.experiments.runner import ProgressCallback
 

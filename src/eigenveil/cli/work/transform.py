@@ -9,15 +9,15 @@ from typing import Any
 
 import typer
 
-from eigenveil.cli.choosing import as_columns, as_data, as_names, check_output_path
-from eigenveil.cli.speaking import NOT_PRIVATE, usage_errors, warn
+from eigenveil.cli.arguments import as_columns, as_data, as_names, check_output_path
+from eigenveil.cli.console import NOT_PRIVATE, usage_errors, warn
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators import DPPCA
-from eigenveil.estimators.score_files import put_scores, scores_schema, write_scores
+from eigenveil.estimators.scores.files import put_scores, scores_schema, write_scores
 from eigenveil.persistence import load
-from eigenveil.sources.files import has_named_columns
-from eigenveil.sources.kept import open_kept
-from eigenveil.sources.paths import FORMATS
+from eigenveil.sources.carried_columns import open_kept
+from eigenveil.sources.files.any_files import has_named_columns
+from eigenveil.sources.files.paths import FORMATS
 
 
 def run(

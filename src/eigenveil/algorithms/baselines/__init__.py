@@ -1,0 +1,1 @@
+"""Baselines: the Gaussian mechanism on the covariance, and the private power method."""

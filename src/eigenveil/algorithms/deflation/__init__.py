@@ -1,0 +1,1 @@
+"""One component after the other, each from an oracle for the first."""

@@ -1,0 +1,292 @@
+"""Warnings about a release, computed from releases and public numbers. Each rule is defined only here.
+
+Warnings are data (`Release.warnings`): Python, the command line and the report show the same ones.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Self
+
+from eigenveil.algorithms.column_scales import ColumnScales
+from eigenveil.algorithms.variances import NoisyVariances
+from eigenveil.errors import PrivacyWarning
+from eigenveil.mechanisms import Noisy, NoisyLeftOut
+from eigenveil.mechanisms.radius import EDGES
+
+TOO_LARGE = "too large (a row's norm must stay below 1e154)"
+FEW = 0.1
+"""Largest ratio of the noise of a count to the number of units for a reliable radius search: half of the units are
+then 5 standard deviations."""
+MANY_BAD = 0.05
+"""Share of invalid units above which there is a warning."""
+MANY_LEFT_OUT = 0.01
+"""Share of people's rows that are excluded, or of units with an unknown value, above which there is a warning."""
+CLEAR = 5
+"""Number of standard deviations by which a noisy count must exceed MANY_LEFT_OUT. Noise alone does so once in 3
+million fits."""
+SMALLEST_VARIANCE = 4 * float(EDGES[0])
+"""Radii up to this value were found at the lower end of the search range."""
+MANY_CLIPPED = 0.05
+"""Share of clipped units above which a warning says that released variances are too low."""
+
+
+_SHOWN = 12
+"""Number of columns that the text of a warning names. Its `numbers` name all columns."""
+
+
+_UNKNOWN_SCALE = (
+    "the scale could not be determined. Nearly all units may be equal there, or too far from 0 for their spread, "
+    "or too few. It was set to a number that is likely too large, so that the column has little weight. Declare "
+    "its scale or its bounds, if they are public."
+)
+_NOISY_SCALE = "noise in the scale is large. The scale was increased for it, so that the column has less weight."
+_HEAVY_TAIL = (
+    "the tail is heavy and was clipped when the scale was computed. The scale is probably too small, so that the "
+    "column has more weight. A transformation that does not depend on the data helps, such as log(1 + x)."
+)
+
+
+class Code(StrEnum):
+    """Rule of a warning."""
+
+    TOO_FEW_UNITS = "too-few-units"
+    BAD_UNITS = "bad-units"
+    ROWS_LEFT_OUT = "rows-left-out"
+    UNKNOWN_VALUES = "unknown-values"
+    NO_EIGENGAP = "no-eigengap"
+    LARGE_DELTA = "large-delta"
+    LOST_IN_NOISE = "lost-in-noise"
+    NO_SPREAD = "no-spread"
+    CLIPPED_VARIANCES = "clipped-variances"
+    SMALL_BATCHES = "small-batches"
+    BAD_ROWS = "bad-rows"
+    UNKNOWN_SCALES = "unknown-scales"
+    NOISY_SCALES = "noisy-scales"
+    HEAVY_TAILS = "heavy-tails"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseWarning:
+    """Warning about a release.
+
+    Parameters
+    ----------
+    code : Code
+        Rule of the warning.
+    text : str
+        Text for users.
+    numbers : mapping of str to float
+        Released and public numbers that the rule used.
+    """
+
+    code: Code
+    text: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the warning as JSON values."""
+        return {"code": self.code.value, "text": self.text, "numbers": dict(self.numbers)}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the warning that `to_plain` wrote; raise KeyError, TypeError or ValueError for other values."""
+        return cls(code=Code(plain["code"]), text=str(plain["text"]), numbers=dict(plain["numbers"]))
+
+
+def too_few_units(n_hat: float, count_noise: float) -> list[ReleaseWarning]:
+    """Warn if noise of this standard deviation hides the counts of the first radius search."""
+    need = count_noise / FEW
+    if n_hat >= need:
+        return []
+    text = (
+        f"about {n_hat:.0f} units are few for this epsilon and delta: noise may dominate the components. "
+        f"About {need:.0f} units, a larger epsilon or delta, or fewer columns would help."
+    )
+    return [ReleaseWarning(code=Code.TOO_FEW_UNITS, text=text, numbers={"n_hat": n_hat, "enough": need})]
+
+
+def bad_units(good: float, bad: Noisy | None) -> list[ReleaseWarning]:
+    """Warn if many units are invalid, more than noise in their count explains."""
+    if bad is None or not bad.value - 3 * bad.scale > MANY_BAD * (good + bad.value):
+        return []
+    text = (
+        f"by a noisy count, {bad.value:.0f} units are invalid and {good:.0f} are valid: each row of an invalid "
+        f"unit has a value that is missing, infinite or {TOO_LARGE}. Fill in missing values by a public rule "
+        "(fill=...), rescale columns with large values, or exclude such columns."
+    )
+    numbers = {"good": good, "bad": bad.value, "noise": bad.scale}
+    return [ReleaseWarning(code=Code.BAD_UNITS, text=text, numbers=numbers)]
+
+
+def rows_left_out(units: float, lost: NoisyLeftOut | None) -> list[ReleaseWarning]:
+    """Warn if rows of people are excluded, more than noise explains."""
+    if lost is None or lost.rows is None or lost.people is None or not _clearly(lost.rows, units):
+        return []
+    share, noise = min(lost.rows.value / units, 1.0), 2 * lost.rows.scale / units
+    text = (
+        f"on average, about {share:.0%} of a person's rows (+- {noise:.1%}) were excluded, and about "
+        f"{lost.people.value:.0f} people lost at least one: a value is missing, infinite or {TOO_LARGE}. Fill in "
+        "missing values by a public rule (fill=...), or choose other columns."
+    )
+    numbers = {"share": share, "people": lost.people.value, "units": units, "noise": lost.rows.scale}
+    return [ReleaseWarning(code=Code.ROWS_LEFT_OUT, text=text, numbers=numbers)]
+
+
+def unknown_values(units: float, lost: NoisyLeftOut | None) -> list[ReleaseWarning]:
+    """Warn if units have values that are not in the public list of a column, more than noise explains."""
+    found = {} if lost is None else lost.unknown
+    return [
+        ReleaseWarning(
+            code=Code.UNKNOWN_VALUES,
+            text=f"by a noisy count, {number.value:.0f} of about {units:.0f} units have a value of {name!r} that "
+            "is not in its public list, and count as 0 in all of its columns. Add the missing values to the list.",
+            numbers={"unknown": number.value, "units": units, "noise": number.scale},
+        )
+        for name, number in found.items()
+        if _clearly(number, units)
+    ]
+
+
+def _clearly(number: Noisy, units: float) -> bool:
+    """Whether a noisy sum over units exceeds MANY_LEFT_OUT of them by more than noise explains."""
+    return number.value - CLEAR * number.scale > MANY_LEFT_OUT * units
+
+
+def no_eigengap() -> list[ReleaseWarning]:
+    """Warn that the eigengap could not be proven, so that components are random."""
+    text = (
+        "the eigengap is too small to be proven privately: these components are random and independent of the "
+        "data (diagnostics['bottom']). Use dp_gauss_1, another k, or a larger budget."
+    )
+    return [ReleaseWarning(code=Code.NO_EIGENGAP, text=text)]
+
+
+def large_delta(delta: float, n_hat: float | None) -> list[ReleaseWarning]:
+    """Warn if delta exceeds 1/n."""
+    if n_hat is None or not delta * n_hat > 1:
+        return []
+    text = (
+        f"delta = {delta:g} exceeds 1 in about {n_hat:.0f} units: even a mechanism that publishes one of them "
+        "unchanged could satisfy it. Choose delta well below 1 divided by the number of people."
+    )
+    return [ReleaseWarning(code=Code.LARGE_DELTA, text=text, numbers={"delta": delta, "n_hat": n_hat})]
+
+
+def lost_in_noise(variances: NoisyVariances) -> list[ReleaseWarning]:
+    """Warn of variances that cannot be distinguished from noise."""
+    lost = [i + 1 for i, value in enumerate(variances.explained) if value < 2 * variances.noise]
+    if not lost:
+        return []
+    text = (
+        f"the variance of component {', '.join(map(str, lost))} cannot be distinguished from noise (it is below "
+        "two standard deviations)."
+    )
+    numbers = {"noise": variances.noise, **{f"pc{i}": float(variances.explained[i - 1]) for i in lost}}
+    return [ReleaseWarning(code=Code.LOST_IN_NOISE, text=text, numbers=numbers)]
+
+
+def no_spread(variances: NoisyVariances) -> list[ReleaseWarning]:
+    """Warn if nearly all units lie within the smallest radius of the search."""
+    seen = max(variances.seen, 0.0 if math.isnan(variances.rest_seen) else variances.rest_seen)
+    if not seen <= SMALLEST_VARIANCE:
+        return []
+    text = (
+        "the spread of the units is 0, or below the smallest that can be measured (a standard deviation of about "
+        f"{math.sqrt(SMALLEST_VARIANCE):.0e}): these variances are noise. If the columns do differ, multiply them "
+        "by a public number."
+    )
+    return [ReleaseWarning(code=Code.NO_SPREAD, text=text, numbers={"seen": seen, "smallest": SMALLEST_VARIANCE})]
+
+
+def clipped_variances(variances: NoisyVariances) -> list[ReleaseWarning]:
+    """Warn if many units were clipped, more than noise in their count explains."""
+    share = variances.share_above
+    if not share - 2 * variances.share_noise >= MANY_CLIPPED:
+        return []
+    text = (
+        f"about {share:.0%} of the units were clipped when variances were computed (a noisy share): the data have "
+        "heavy tails, and variances are too low by more than their intervals show."
+    )
+    return [ReleaseWarning(code=Code.CLIPPED_VARIANCES, text=text, numbers={"share": share})]
+
+
+def small_batches(size: int, count_noise: float) -> list[ReleaseWarning]:
+    """Warn if noise of this standard deviation hides the counts in a batch of `size` slots."""
+    need = count_noise / FEW
+    if size >= need:
+        return []
+    text = (
+        f"batches of {size} slots are small for this epsilon and delta: noise may dominate the components. "
+        f"About {need:.0f} slots, or a larger epsilon or delta, would help."
+    )
+    return [ReleaseWarning(code=Code.SMALL_BATCHES, text=text, numbers={"slots": size, "enough": need})]
+
+
+def bad_rows(slots: int, good: Noisy) -> list[ReleaseWarning]:
+    """Warn if many rows of a batch are invalid, more than noise in the count of the others explains."""
+    bad = slots - good.value - 3 * good.scale
+    if not bad > MANY_BAD * slots:
+        return []
+    text = (
+        f"by a noisy count, more than {bad / slots:.0%} of the rows of a batch leave their slots empty: a value "
+        f"is missing, infinite or {TOO_LARGE}."
+    )
+    return [ReleaseWarning(code=Code.BAD_ROWS, text=text, numbers={"slots": slots, "bad": bad})]
+
+
+def scale_warnings(scales: ColumnScales, labels: Sequence[str]) -> list[ReleaseWarning]:
+    """Warn of columns whose bought scales may differ much from their standard deviations.
+
+    `labels` has the names of all columns of `scales`.
+    """
+    rules = (
+        (
+            Code.UNKNOWN_SCALES,
+            scales.unknown,
+            scales.scale,
+            _UNKNOWN_SCALE,
+        ),
+        (
+            Code.NOISY_SCALES,
+            scales.noisy,
+            scales.error,
+            _NOISY_SCALE,
+        ),
+        (
+            Code.HEAVY_TAILS,
+            scales.heavy,
+            scales.beyond,
+            _HEAVY_TAIL,
+        ),
+    )
+    found = []
+    for code, where, numbers, text in rules:
+        named = [(label, float(number)) for label, number, yes in zip(labels, numbers, where, strict=True) if yes]
+        if named:
+            shown = ", ".join(label for label, _ in named[:_SHOWN]) + (", ..." if len(named) > _SHOWN else "")
+            head = f"column {shown}" if len(named) == 1 else f"{len(named)} columns ({shown})"
+            values = {f"column {label}": number for label, number in named}
+            found.append(ReleaseWarning(code=code, text=f"{head}: {text}", numbers=values))
+    return found
+
+
+def show(found: Sequence[ReleaseWarning]) -> None:
+    """Show warnings as Python warnings, at the line of the user's code that led here."""
+    for one in found:
+        category = PrivacyWarning if one.code is Code.LARGE_DELTA else UserWarning
+        warnings.warn(one.text, category, stacklevel=_users_line())
+
+
+def _users_line() -> int:
+    """Return the stack level, seen from the caller, of the first frame outside eigenveil and scikit-learn."""
+    frame = inspect.currentframe()
+    frame, level = (None if frame is None else frame.f_back), 1
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("eigenveil", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level

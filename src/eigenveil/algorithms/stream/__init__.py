@@ -1,0 +1,1 @@
+"""Principal components of a stream: batches, rounds and checkpoints."""

@@ -1,0 +1,182 @@
+"""Records of a stream's checkpoint: turn a stream's state into plain values, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+from eigenveil.algorithms.release_warnings import ReleaseWarning
+from eigenveil.algorithms.stream.batch import OpenBatch, Seen
+from eigenveil.algorithms.stream.blocks import Schema
+from eigenveil.algorithms.stream.checkpoint import Checkpoint, pack, pack_hashes, unpack, unpack_hashes
+from eigenveil.algorithms.stream.options import StreamOptions
+from eigenveil.algorithms.stream.round import StreamProgress
+from eigenveil.algorithms.tracked.state import State
+from eigenveil.errors import InvalidInputError
+from eigenveil.privacy import Ledger
+
+_SCHEMA = 3
+_ARRAYS = ("V", "eigenvalues", "outside", "inside")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PublicRecord:
+    """Public part of a stream: options, counts of slots and releases. It holds no rows.
+
+    Parameters
+    ----------
+    options : StreamOptions
+        Options of the stream.
+    schema : Schema, optional
+        Number and names of the columns. None before the first block.
+    id_kind : str, optional
+        Kind of ids, numbers or text. None before the first id.
+    closed_slots, open_slots : int
+        Number of slots in the closed batches, and number of filled slots in the open batch.
+    closing : bool
+        Whether a batch is about to be charged.
+    progress : StreamProgress
+        Releases of the closed batches.
+    warnings : tuple of ReleaseWarning
+        Warnings so far.
+    seeded_position : int, optional
+        Number of bytes that were drawn from a seeded source. None without a seed.
+    ledger : Ledger
+        Ledger of the stream. A ledger that was read from a file is a copy: see `as_account`.
+    """
+
+    options: StreamOptions
+    schema: Schema | None
+    id_kind: str | None
+    closed_slots: int
+    open_slots: int
+    closing: bool
+    progress: StreamProgress
+    warnings: tuple[ReleaseWarning, ...]
+    seeded_position: int | None
+    ledger: Ledger
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the record as JSON values."""
+        state = self.progress.state
+        return {
+            "schema": _SCHEMA,
+            "what": "a checkpoint of eigenveil's TrackedStream: releases only",
+            "options": self.options.to_plain(),
+            "columns": None if self.schema is None else [self.schema[0], self.schema[1]],
+            "id_kind": self.id_kind,
+            "closed_slots": self.closed_slots,
+            "open_slots": self.open_slots,
+            "closing": self.closing,
+            "rounds": self.progress.rounds,
+            "last": self.progress.last,
+            "warnings": [one.to_plain() for one in self.warnings],
+            "drift": self.progress.drift,
+            "state": None if state is None else _pack_state(state),
+            "seeded_position": self.seeded_position,
+            "ledger": json.loads(self.ledger.to_json()),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the record that `to_plain` wrote.
+
+        Raises
+        ------
+        InvalidInputError, AttributeError, KeyError, TypeError, ValueError
+            The values are not those of a record.
+        """
+        if plain["schema"] != _SCHEMA:
+            raise InvalidInputError(f"expected a checkpoint of schema {_SCHEMA}, got {plain['schema']!r}.")
+        options = StreamOptions.from_plain(plain["options"])
+        schema = None
+        if plain["columns"] is not None:
+            width, names = plain["columns"]
+            schema = (int(width), None if names is None else tuple(names))
+        state = None if plain["state"] is None else _unpack_state(plain["state"])
+        return cls(
+            options=options,
+            schema=schema,
+            id_kind=plain["id_kind"],
+            closed_slots=int(plain["closed_slots"]),
+            open_slots=int(plain["open_slots"]),
+            closing=plain["closing"],
+            progress=StreamProgress(state, int(plain["rounds"]), float(plain["drift"]), dict(plain["last"])),
+            warnings=tuple(map(ReleaseWarning.from_plain, plain["warnings"])),
+            seeded_position=None if options.random_state is None else int(plain["seeded_position"]),
+            ledger=Ledger.from_json(json.dumps(plain["ledger"])),
+        )
+
+
+def raw_records(seen: Seen, batch: OpenBatch, *, batches: int) -> Iterator[dict[str, Any]]:
+    """Yield the records with raw data: the secret key and hashes of ids, and the open batch if it has rows.
+
+    Parameters
+    ----------
+    seen : Seen
+        Ids of the closed batches.
+    batch : OpenBatch
+        Open batch.
+    batches : int
+        Number of closed batches.
+    """
+    yield {"key": seen.key.hex(), "before": batches, "ids": pack_hashes(seen.hashes)}
+    if batch.filled:
+        yield {
+            "batch": batches,
+            "rows": pack(batch.values),
+            "empty": pack(batch.empty),
+            "ids": pack_hashes(batch.ids),
+        }
+
+
+def read_raw_records(
+    checkpoint: Checkpoint, record: PublicRecord, seen: Seen, batch: OpenBatch, *, batches: int
+) -> None:
+    """Fill `seen` and `batch` from the raw-data file of a checkpoint.
+
+    Of a batch that has closed since its rows were written, only the ids are read.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        Checkpoint to read.
+    record : PublicRecord
+        Public part of the same checkpoint.
+    seen : Seen
+        Receives the ids of the closed batches, and the key of their hashes.
+    batch : OpenBatch
+        Receives the rows of the open batch.
+    batches : int
+        Number of closed batches, by the ledger. A batch that was about to be charged counts as closed here.
+    """
+    key = None
+    current, open_slots = batches + (1 if record.closing else 0), record.open_slots
+    for raw in checkpoint.read_raw():
+        if "key" in raw:
+            key = bytes.fromhex(raw["key"])
+            seen.hashes |= unpack_hashes(raw["ids"])
+        elif "batch" in raw and raw["batch"] < current and not seen.forget:
+            seen.hashes |= unpack_hashes(raw["ids"])
+        elif "rows" in raw and raw["batch"] == current and open_slots:
+            batch.take(unpack(raw["rows"])[:open_slots], unpack(raw["empty"])[:open_slots])
+            batch.ids = unpack_hashes(raw["ids"])
+    if (key is None and record.options.people) or batch.filled != open_slots:  # ids need their key
+        raise InvalidInputError(
+            f"the file with raw data, {str(checkpoint.raw_path)!r}, is missing or belongs to another checkpoint.",
+            hint="Keep both files of a checkpoint side by side: the open batch needs its raw data to continue.",
+        )
+    if key is not None:
+        seen.key = key
+
+
+def _pack_state(state: State) -> dict[str, Any]:
+    """Return a state as JSON values. A stream never buys Sigma itself, so `sigma` is None."""
+    return {"rest": state.rest, **{name: pack(getattr(state, name)) for name in _ARRAYS}}
+
+
+def _unpack_state(plain: Mapping[str, Any]) -> State:
+    """Return the state that `_pack_state` wrote."""
+    return State(rest=float(plain["rest"]), **{name: unpack(plain[name]) for name in _ARRAYS})

@@ -1,0 +1,1 @@
+"""What each command takes; the work is done in `eigenveil.cli.work`."""

@@ -1,0 +1,1 @@
+"""Scores of a fitted model: projections, files, and private histograms of them."""

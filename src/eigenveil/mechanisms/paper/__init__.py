@@ -1,0 +1,1 @@
+"""Mechanisms of the paper's algorithms, as printed and corrected."""

@@ -1,0 +1,1 @@
+"""Collections that a Dask or Spark cluster holds."""

@@ -1,0 +1,1 @@
+"""Rows in files, and streams that are written to one first."""

@@ -1,0 +1,145 @@
+"""Files by path, list of paths, glob or folder, and pyarrow datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from eigenveil.kernels import Columns
+from eigenveil.sources.files import numpy_files
+from eigenveil.sources.files.csv_files import CsvFiles, CsvScan, read_as_encoded, scan_csv
+from eigenveil.sources.files.paths import find, find_files, is_path
+from eigenveil.sources.files.scans import Scan, parsed_elsewhere, scan_dataset, scan_feather, scan_parquet
+from eigenveil.sources.layout import Layout
+from eigenveil.sources.memory.arrow import on_schema
+from eigenveil.sources.people.on_disk import PeopleOnDisk
+from eigenveil.sources.source import Block, Source, rows_per_block
+
+_SCANS: dict[str, Callable[[list[str], str | None], Scan]] = {
+    "parquet": scan_parquet,
+    "feather": scan_feather,
+    "csv": scan_csv,
+}
+
+
+def accepts(data: Any) -> bool:
+    """Whether this is a path, a list of paths, CSV files or a dataset."""
+    return has_paths(data) or _is_dataset(data)
+
+
+def has_paths(data: Any) -> bool:
+    """Whether this names files."""
+    return is_path(data) or isinstance(data, CsvFiles)
+
+
+def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
+    """A source of the rows in these files, in the order of the files."""
+    if not has_paths(data):
+        chosen = bool(getattr(data, "_scan_options", None))  # by a filter, which may go by values
+        return open_scan(_scan_of_dataset(data), layout=layout, units=units, fixed_places=not chosen)
+    scan = scan_of(data, units)
+    if scan is not None:
+        return open_scan(scan, layout=layout, units=units)
+    return numpy_files.open_numpy(find(data)[1], layout=layout, units=units)
+
+
+def has_named_columns(data: Any) -> bool:
+    """Whether these are files whose columns have names; those of arrays have none."""
+    return isinstance(data, CsvFiles) or find(data)[0] in _SCANS
+
+
+def scan_of(data: Any, units: Any) -> Scan | None:
+    """A scan of files whose columns have names; None for files of arrays."""
+    unit = units if isinstance(units, str) else None
+    if isinstance(data, CsvFiles):
+        return scan_csv(find_files(data.paths), unit, header=data.header)
+    layout, paths = find(data)
+    return _SCANS[layout](paths, unit) if layout in _SCANS else None
+
+
+def open_scan(scan: Scan, *, layout: Layout, units: Any, fixed_places: bool = True) -> Source:
+    """A source of rows or people from files, once the schema has been found fit.
+
+    `fixed_places` is False where the files hold what a query gave: it may leave out, or order, rows by values.
+    Rows of a person are then put in an order of their own, by what is in them.
+    """
+    if isinstance(scan, CsvScan):
+        unit = units if isinstance(units, str) else None
+        scan = read_as_encoded(scan, layout.by_names(scan.schema.names, unit=unit))
+    exact, dtype = on_schema(layout, scan.schema, units)
+    if units is None:
+        return FilesSource(scan, exact, dtype, fixed_places)
+    return PeopleOnDisk(scan, exact, dtype, units, by_content=not fixed_places)
+
+
+def _scan_of_dataset(data: Any) -> Scan:
+    """A scan of a dataset; not of one that parses text, where one odd line can change others."""
+    if _of_text(data):
+        raise parsed_elsewhere("a dataset")
+    return scan_dataset(data)
+
+
+def _of_text(data: Any) -> bool:
+    own = getattr(getattr(data, "format", None), "default_extname", None) in ("csv", "json")
+    return own or any(map(_of_text, getattr(data, "children", ())))
+
+
+def _is_dataset(data: Any) -> bool:
+    return type(data).__module__.startswith("pyarrow._dataset") and hasattr(data, "scanner")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FilesSource:
+    """A source in which every row of some files is a unit."""
+
+    rereadable: ClassVar[bool] = True
+    sparse: ClassVar[bool] = False
+
+    scan: Scan
+    layout: Layout
+    dtype: np.dtype[Any]
+    fixed_places: bool = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self.layout.names or ()
+
+    @property
+    def n_columns(self) -> int:
+        """How many numbers a row has."""
+        return len(self.columns)
+
+    def partitions(self) -> Sequence[FileRows]:
+        """Every file is a partition; what travels is its path."""
+        return [FileRows(scan, self.layout, self.dtype) for scan in self.scan.by_file()]
+
+    def blocks(self) -> Iterator[Block]:
+        """The rows of one file after the other."""
+        for partition in self.partitions():
+            yield from partition.blocks()
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FileRows:
+    """The rows of one file."""
+
+    scan: Scan
+    layout: Layout
+    dtype: np.dtype[Any]
+
+    def blocks(self) -> Iterator[Block]:
+        """The rows in their order, a few batches decoded at a time."""
+        height = rows_per_block(len(self.layout.names or ()) * self.dtype.itemsize)
+        for batch in self.scan.batches([str(name) for name in self.layout.columns or ()], height):
+            rows = Columns(self.layout.read(batch.columns, self.dtype))
+            last = (len(rows) - 1) // height * height
+            for start in range(0, last, height):
+                yield Block(rows[start : start + height])
+            if len(rows):  # a copy: who holds it while the next batch is decoded does not hold this one
+                block = Block(np.asarray(rows[last:]))
+                del batch, rows
+                yield block

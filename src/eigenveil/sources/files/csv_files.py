@@ -1,0 +1,293 @@
+"""CSV files: every line behind the header is one row, whatever it holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from eigenveil.errors import InvalidInputError, UnreadableError
+from eigenveil.sources.encodings import Categories
+from eigenveil.sources.files.csv_lines import INNER_COMMA, fields, first_line, pieces, well_formed, widths
+from eigenveil.sources.files.scans import READ_ERRORS, ahead, unreadable_file
+from eigenveil.sources.guard import attempt, guarded
+from eigenveil.sources.layout import Layout
+
+_HEAD = 2000
+"""Lines at the head of every file by which columns are judged."""
+
+_BOM = b"\xef\xbb\xbf"
+_MISSING = (
+    "",
+    *("NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "-NaN", "-nan"),
+    *("#N/A", "#NA", "#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+)
+"""Texts that stand for a missing entry."""
+
+_NUMBER = r"^-?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf)$"
+
+
+_VALUE = re.compile(r"[$€£+(\s-]*[.,]?[0-9][0-9.,:/\s%)TZeE+-]*$|.+@.+|(true|false)$", re.IGNORECASE)
+"""What a name of a column should not look like: numbers, amounts, dates, times, addresses, truth values."""
+
+
+@dataclass(frozen=True)
+class CsvFiles:
+    """CSV files, and how to read them. Goes wherever a path does.
+
+    Parameters
+    ----------
+    paths : path, glob, folder or list of these
+        The files; with any ending.
+    header : bool, optional
+        Whether the first line of each file holds names of columns. By default it must, and a line with a field
+        that looks like a value (a number, a date, an amount, an address with @) is refused: names are published
+        with a model, so they must not be somebody's values. True takes such a line for names all the same. False:
+        there is no header, and the columns are called column_1, column_2 and so on.
+
+    Examples
+    --------
+    >>> files = CsvFiles("measurements.csv", header=False)
+    """
+
+    paths: Any = field(repr=False)
+    header: bool | None = None
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class CsvScan:
+    """CSV files of one schema; numbers are float64, everything else is text.
+
+    Formal guarantees
+    -----------------
+    A row is a function of its own line, of the schema and of nothing else: `well_formed` looks at each line by
+    itself, and the functions of Arrow that follow at each field by itself. Each line holds one place among the
+    rows; one that has no fitting number of fields, a blank one too, is a row without values.
+    The schema is the header, and for each column whether most of the entries that the head of the files has are
+    numbers: only where this is a tie can a single line turn the vote, and then the column is taken or refused as a
+    whole, which the data holder alone sees.
+    """
+
+    files: tuple[_CsvFile, ...]
+    schema: pa.Schema
+    verbatim: frozenset[str] = frozenset()
+    """Columns of text in which NA and the like are text too: those encoded by a list, which may have them."""
+
+    def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        """The named columns of one file after the other, numbers as numbers."""
+        wanted = pa.schema([self.schema.field(name) for name in names])
+        for file in self.files:
+            read = guarded(file.texts(names, file.lines()), unreadable_file(file.path), *READ_ERRORS)
+            for batch in ahead(read):
+                columns = [self._read(column, of) for column, of in zip(batch.columns, wanted, strict=True)]
+                yield pa.RecordBatch.from_arrays(columns, schema=wanted)
+
+    def by_file(self) -> Sequence[CsvScan]:
+        """One file each."""
+        return [replace(self, files=(file,)) for file in self.files]
+
+    def _read(self, texts: pa.Array, of: pa.Field) -> pa.Array:
+        if of.type == pa.float64():
+            return _numbers(texts)
+        return texts if of.name in self.verbatim else _present(texts)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _CsvFile:
+    """One file and the names of its columns."""
+
+    path: str
+    names: tuple[str, ...]
+    header: bool
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines behind the header, in pieces."""
+        with open(self.path, "rb") as file:  # noqa: PTH123
+            _skip_mark(file)
+            if self.header:
+                first_line(file)
+            yield from pieces(file)
+
+    def texts(self, names: Sequence[str], lines: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
+        """The named columns of some of its lines, as text."""
+        for piece in lines:
+            yield _parsed(well_formed(piece, len(self.names)), self.names, names)
+
+
+def scan_csv(paths: list[str], unit: str | None = None, *, header: bool | None = None) -> CsvScan:
+    """A scan of CSV files. A column holds numbers if most entries at the head of the files do; ids are text."""
+    files = tuple(
+        attempt(partial(_opened, path, header=header), unreadable_file(path), *READ_ERRORS) for path in paths
+    )
+    first = files[0]
+    if header is None:
+        for file in files:
+            _refuse_values(file.path, file.names)
+    for file in files[1:]:
+        _refuse_other_names(first, file)
+    numeric = _numeric_columns(files)
+    kinds = [
+        pa.float64() if fine and name != unit else pa.string()
+        for name, fine in zip(first.names, numeric, strict=True)
+    ]
+    return CsvScan(files, pa.schema(list(zip(first.names, kinds, strict=True))))
+
+
+def as_text(scan: CsvScan, name: str) -> CsvScan:
+    """The same scan with one column left as text."""
+    return _with_type(scan, name, pa.string())
+
+
+def read_as_encoded(scan: CsvScan, layout: Layout) -> CsvScan:
+    """The same scan with columns that are encoded as numbers or text, by what is declared and not by values."""
+    for name, encoding in layout.encode.items():
+        numbers = isinstance(encoding, Categories) and encoding.all_numbers
+        scan = _with_type(scan, name, pa.float64() if numbers else pa.string())
+    return replace(scan, verbatim=frozenset(layout.encode))
+
+
+def _with_type(scan: CsvScan, name: str, kind: pa.DataType) -> CsvScan:
+    place = scan.schema.names.index(name)
+    return replace(scan, schema=scan.schema.set(place, pa.field(name, kind)))
+
+
+# -- schema ----------------------------------------------------------------------------------------
+
+
+def _opened(path: str, *, header: bool | None) -> _CsvFile:
+    """The file with its names; raises ValueError where there is nothing that could be names."""
+    with open(path, "rb") as file:  # noqa: PTH123
+        _skip_mark(file)
+        if header is False:
+            width = _usual_width(pieces(file))
+            return _CsvFile(path, tuple(f"column_{j + 1}" for j in range(width)), header=False)
+        line = first_line(file).decode()
+    names = tuple(fields(line))
+    if not names or line.count('"') % 2 or "\0" in line:
+        raise ValueError
+    return _CsvFile(path, names, header=True)
+
+
+def _usual_width(lines: Iterator[bytes]) -> int:
+    """How many fields most lines at the head have; raises ValueError unless by two lines at least.
+
+    So no single line, added, removed or replaced, makes one number of columns into another.
+    """
+    counts = np.bincount(np.concatenate([np.zeros(1, np.int64), *map(widths, _head(lines))]))
+    counts[0] = 0
+    ranked = np.sort(np.append(counts, [0, 0]))
+    if ranked[-1] - ranked[-2] < 2:
+        raise ValueError
+    return int(counts.argmax())
+
+
+def _head(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """The first `_HEAD` lines."""
+    left = _HEAD
+    for piece in lines:
+        yield b"".join(line + b"\n" for line in piece.split(b"\n", left)[: min(left, piece.count(b"\n"))])
+        left -= piece.count(b"\n")
+        if left <= 0:
+            return
+
+
+def _refuse_other_names(first: _CsvFile, other: _CsvFile) -> None:
+    """Refuse a file with other columns; its own names may be somebody's values, so they are not shown."""
+    missing, more = set(first.names) - set(other.names), set(other.names) - set(first.names)
+    if missing or more:
+        raise UnreadableError(
+            f"expected files with the same columns, but {other.path!r} lacks {sorted(missing)[:8]} of "
+            f"{first.path!r} and has {len(more)} others.",
+            hint="Write all files with one header, or pass only those that belong together.",
+        )
+
+
+def _refuse_values(path: str, names: tuple[str, ...]) -> None:
+    values = sum(bool(_VALUE.match(name.strip())) or name.strip() in _MISSING[1:] for name in names)
+    if values:
+        raise InvalidInputError(
+            f"expected names of columns in the first line of {path!r}, but {values} of its {len(names)} fields "
+            "could be values, so it looks like data. Names are published with a model.",
+            hint="For a file without a header: eigenveil.CsvFiles(path, header=False), or --no-header. If these "
+            "are names: header=True, or --header.",
+        )
+
+
+def _numeric_columns(files: Sequence[_CsvFile]) -> list[bool]:
+    """For every column whether most entries at the head of the files that are there are numbers."""
+    names = files[0].names
+    there, numbers = np.zeros(len(names)), np.zeros(len(names))
+    for file in files:
+        head = attempt(partial(_head_texts, file, names), unreadable_file(file.path), *READ_ERRORS)
+        for batch in head:
+            there += [len(column) - _present(column).null_count for column in batch.columns]
+            numbers += [len(column) - _numbers(column).null_count for column in batch.columns]
+    return [bool(fine) for fine in (2 * numbers > there) | (there == 0)]
+
+
+def _head_texts(file: _CsvFile, names: Sequence[str]) -> list[pa.RecordBatch]:
+    return list(file.texts(names, _head(file.lines())))
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def _skip_mark(file: BinaryIO) -> None:
+    """Go behind the mark that some programs write at the start of UTF-8 files."""
+    if file.read(len(_BOM)) != _BOM:
+        file.seek(0)
+
+
+def _parsed(lines: bytes, of: Sequence[str], names: Sequence[str]) -> pa.RecordBatch:
+    """The named columns of well-formed lines, as text without quotes."""
+    import pyarrow.csv as pc  # noqa: PLC0415  # heavy, and only for files
+
+    places = [str(of.index(name)) for name in names]
+    table = pc.read_csv(
+        pa.BufferReader(lines),
+        read_options=pc.ReadOptions(
+            column_names=[str(place) for place in range(len(of))], block_size=len(lines) + 1, use_threads=False
+        ),
+        parse_options=pc.ParseOptions(quote_char=False, double_quote=False, ignore_empty_lines=False),
+        convert_options=pc.ConvertOptions(
+            include_columns=places, column_types=dict.fromkeys(places, pa.string()), strings_can_be_null=False
+        ),
+    )
+    columns = [column.combine_chunks() for column in table.columns]
+    quoted = b'"' in lines
+    return pa.RecordBatch.from_arrays(
+        [_unquoted(column) if quoted else column for column in columns], names=[str(name) for name in names]
+    )
+
+
+def _unquoted(texts: pa.Array) -> pa.Array:
+    """Fields without the quotes around them; a field with any quote begins and ends with one."""
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    inner = pc.replace_substring(pc.utf8_slice_codeunits(texts, 1, -1), '""', '"')
+    plain = pc.if_else(pc.starts_with(texts, '"'), inner, texts)
+    return pc.replace_substring(plain, INNER_COMMA.decode(), ",")
+
+
+def _present(texts: pa.Array) -> pa.Array:
+    """The texts, null where one stands for a missing entry."""
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    missing = pc.is_in(texts, value_set=pa.array(_MISSING, pa.string()))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), texts)
+
+
+def _numbers(texts: pa.Array) -> pa.Array:
+    """Numbers from text; true is 1, false is 0, and what is no number is null."""
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    plain = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
+    for pattern, plainer in ((r"^\+", ""), ("^true$", "1"), ("^false$", "0")):
+        plain = pc.replace_substring_regex(plain, pattern, plainer)
+    fine = pc.match_substring_regex(plain, _NUMBER)
+    return pc.if_else(fine, plain, pa.scalar(None, pa.string())).cast(pa.float64())

@@ -1,0 +1,171 @@
+"""Arrays in files: .npy (mapped into memory) and .npz (one array, or a sparse matrix as scipy saves it).
+
+Opening reads shape and type only. The array in an .npz file is read as a whole when the first row is asked for.
+What travels to another process is the path, and the array is opened there.
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenveil._typing import IntArray
+from eigenveil.errors import InvalidInputError, UnreadableError
+from eigenveil.sources.columns import refuse_named_unit
+from eigenveil.sources.files.scans import empty_file
+from eigenveil.sources.guard import attempt
+from eigenveil.sources.layout import Layout
+from eigenveil.sources.memory import in_memory
+from eigenveil.sources.memory.arrays import check_matrix
+from eigenveil.sources.memory.rows import Rows, RowsSource
+from eigenveil.sources.people.in_memory import group
+from eigenveil.sources.source import Source, Values
+
+_ERRORS = (ValueError, OSError, EOFError, KeyError, TypeError, SyntaxError, zipfile.BadZipFile, zlib.error)
+_HEADERS: dict[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+def open_numpy(paths: list[str], *, layout: Layout, units: Any) -> Source:
+    """A source of the rows of the one array in a file."""
+    if len(paths) != 1:
+        raise InvalidInputError(
+            f"expected one .npy or .npz file, got {len(paths)}.",
+            hint="Pass a list of arrays: [np.load(path, mmap_mode='r') for path in paths].",
+        )
+    path = paths[0]
+    shape, dtype, thin = _schema(path)
+    if dtype.hasobject:
+        raise _unreadable(path)
+    check_matrix("sparse array" if thin else "array", dtype, shape)
+    refuse_named_unit(units)
+    rows = RowsInFile(path, (shape[0], shape[1]), dtype, layout.by_positions(shape[1]), thin)
+    return RowsSource(rows) if units is None else group(rows, units)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RowsInFile:
+    """Rows of an array whose shape is known, and whose values are opened when the first of them is asked for."""
+
+    path: str
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    layout: Layout
+    sparse: bool
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: what has been opened stays here."""
+        return {name: value for name, value in vars(self).items() if name != "_rows"}
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        """How many numbers a row has."""
+        return self.shape[1] if self.layout.columns is None else len(self.layout.columns)
+
+    @property
+    def columns(self) -> None:
+        """Arrays have no names."""
+
+    @property
+    def row_bytes(self) -> float:
+        """About how large a row is once it is handed out."""
+        return self._rows.row_bytes
+
+    def between(self, start: int, stop: int) -> Values:
+        """Rows start to stop."""
+        return self._rows.between(start, stop)
+
+    def at(self, index: IntArray) -> Values:
+        """The rows at these positions."""
+        return self._rows.at(index)
+
+    def ids(self, units: Any) -> Any:
+        """The ids as they were given."""
+        return units
+
+    @cached_property
+    def _rows(self) -> Rows:
+        array = attempt(lambda: _opened(self.path, thin=self.sparse), _unreadable(self.path), *_ERRORS)
+        if array.shape != self.shape or array.dtype != self.dtype:
+            raise UnreadableError(
+                f"{self.path!r} holds another array than when it was opened: its shape or type has changed.",
+                hint="Open it again once it is written.",
+            )
+        return in_memory.hold(array, layout=self.layout, units=None)
+
+
+def _unreadable(path: str) -> UnreadableError:
+    return empty_file(path) or UnreadableError(
+        f"could not read an array of numbers from {path!r}: it is damaged, or holds objects.",
+        hint="Write it with np.save, np.savez (one array) or scipy.sparse.save_npz.",
+    )
+
+
+def _schema(path: str) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
+    """Shape and type of the array in a file, and whether it is sparse."""
+    if not _zipped(path):
+        array = attempt(lambda: _opened(path, thin=False), _unreadable(path), *_ERRORS)
+        return array.shape, array.dtype, False
+    with attempt(lambda: zipfile.ZipFile(path), _unreadable(path), *_ERRORS) as archive:
+        names = [name.removesuffix(".npy") for name in archive.namelist()]
+        thin = {"format", "shape", "data"} <= set(names)
+        if not thin and len(names) != 1:
+            raise InvalidInputError(
+                f"expected one array in {path!r}, found {len(names)}: {names}.",
+                hint="Load the one you mean: np.load(path)[name].",
+            )
+        read = _sparse_schema if thin else _dense_schema
+        return (*attempt(lambda: read(archive), _unreadable(path), *_ERRORS), thin)
+
+
+def _zipped(path: str) -> bool:
+    return path.lower().endswith(".npz")
+
+
+def _opened(path: str, *, thin: bool) -> Any:
+    """The array in a file: mapped into memory, or read as a whole where it is in an archive."""
+    if thin:
+        return sparse.load_npz(path)
+    if not _zipped(path):
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not isinstance(array, np.ndarray):
+            raise ValueError("an archive by another name")  # as what np.load raises
+        return array
+    with np.load(path, allow_pickle=False) as file:
+        return file[file.files[0]]
+
+
+def _dense_schema(archive: zipfile.ZipFile) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of the one array, from its header."""
+    return _header(archive, archive.namelist()[0])
+
+
+def _sparse_schema(archive: zipfile.ZipFile) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of a sparse matrix; its shape is an array of its own, one number per axis."""
+    axes, _ = _header(archive, "shape.npy")
+    if len(axes) != 1 or axes[0] > 2:
+        raise ValueError
+    with archive.open("shape.npy") as member:
+        shape = np.lib.format.read_array(member, allow_pickle=False)
+    return tuple(int(length) for length in shape), _header(archive, "data.npy")[1]
+
+
+def _header(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    with archive.open(name) as member:
+        version = np.lib.format.read_magic(member)
+        shape, _, dtype = _HEADERS[version](member)
+    return shape, dtype

@@ -1,0 +1,1 @@
+"""Rows in memory: arrays, sparse matrices, Arrow tables and data frames."""

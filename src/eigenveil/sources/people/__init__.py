@@ -1,0 +1,1 @@
+"""People: all rows of one id brought together."""

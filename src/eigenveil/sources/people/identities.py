@@ -1,0 +1,97 @@
+"""Ids that mean the same in every block of a stream, as bytes."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import pyarrow as pa
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.sources.people.in_memory import exact, keys_of, typed
+
+
+def identities(units: Any) -> tuple[str | None, list[bytes | None]]:
+    """What kind of ids these are ("number" or "text"; None if all are missing), and each one as bytes.
+
+    Whole numbers are the same id in any type (7, 7.0, int8 or int64); text is never the same id as a number.
+    Missing ids are None, and so are floats that are not whole numbers: their digits depend on the type. Floats too
+    large to hold every whole number are refused. So one person's id never becomes two.
+
+    Examples
+    --------
+    >>> identities([7, None]) == identities([7.0, float("nan")])
+    True
+    >>> identities(["7"])
+    ('text', [b's7'])
+    """
+    keys = keys_of(units)
+    kind, ids = _typed(units) if keys is None else (_kind_of(keys), keys)
+    if kind is None and any(one is not None for one in ids):
+        raise InvalidInputError(
+            "expected one id per row, all whole numbers or all text.",
+            hint="Turn other ids (dates, tuples, mixed types) into text first, in one way for the whole stream.",
+        )
+    return kind, [_bytes(one) for one in ids]
+
+
+def marks(units: Any) -> list[bytes | None]:
+    """Bytes for each id, the same for ids that are the same (others may share them); None for missing ones.
+
+    Ids are the same here as they are for people in memory, also numbers that are not whole, and an id that is
+    neither number nor text among others that are. No id is an error but a float that has lost digits.
+
+    Examples
+    --------
+    >>> marks([7, 0.5, "7", None]) == [marks([7.0])[0], marks([0.5, 1])[0], b"s7", None]
+    True
+    """
+    keys = keys_of(units)
+    if keys is not None:
+        return [None if one is None else _mark(one) for one in keys]
+    kind, ids = _typed(units)
+    if kind is None and any(one is not None for one in ids):
+        raise InvalidInputError(
+            "expected a column of whole numbers or text for ids.", hint="Turn ids of other types into text first."
+        )
+    return [None if one is None else b"s" + one if isinstance(one, bytes) else _mark(one) for one in ids]
+
+
+def _mark(one: Any) -> bytes:
+    if isinstance(one, str):
+        return b"s" + one.encode("utf-8", "surrogatepass")
+    return b"n%d" % hash(one) if isinstance(one, numbers.Number) else b"o"  # equal numbers have one hash
+
+
+def _typed(units: Any) -> tuple[str | None, list[Any]]:
+    """The kind of ids that have a type, and the ids; text as bytes."""
+    array = typed(units)
+    kind = None if array is None else _kind(array.type)
+    if array is None or kind is None:
+        return None, [units]
+    ids = (exact(array).cast(pa.large_binary()) if kind == "text" else exact(array)).to_pylist()
+    return (kind if any(one is not None for one in ids) else None), ids
+
+
+def _kind_of(keys: list[Any]) -> str | None:
+    there = [one for one in keys if one is not None]
+    for kind, types in (("number", (int, float)), ("text", (str,))):
+        if there and all(type(one) in types for one in there):
+            return kind
+    return None
+
+
+def _kind(type_: pa.DataType) -> str | None:
+    types = pa.types
+    if types.is_integer(type_) or types.is_floating(type_) or types.is_boolean(type_):
+        return "number"
+    text = types.is_string(type_) or types.is_large_string(type_) or types.is_string_view(type_)
+    return "text" if text else None
+
+
+def _bytes(one: Any) -> bytes | None:
+    if one is None:
+        return None
+    if isinstance(one, bytes | str):
+        return b"s" + (one.encode("utf-8", "surrogatepass") if isinstance(one, str) else one)
+    return b"n%d" % int(one) if one == int(one) else None

@@ -1,0 +1,243 @@
+"""People whose rows are scattered over files: sorted once by DuckDB, which spills to disk, then read in order."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from eigenveil.errors import InvalidInputError
+from eigenveil.kernels import Columns
+from eigenveil.sources.files.scans import Scan, scan_parquet
+from eigenveil.sources.files.temporary import TemporaryFolder
+from eigenveil.sources.layout import Layout, floats
+from eigenveil.sources.people.in_memory import check_length, exact, sortable, starts, to_ids
+from eigenveil.sources.source import Block, rows_per_block
+
+_LEAST_MEGABYTES = 256
+_VECTORS = 160
+"""DuckDB works on vectors of 2048 rows; memory for this many was enough for every size that was tried."""
+
+_GROUP = 1 << 12
+_UNIT, _ROW = "unit", "row"
+
+
+class PeopleOnDisk:
+    """A source in which a person is a unit: all rows with the same id, wherever they are in the files.
+
+    Parameters
+    ----------
+    scan : Scan
+        The files.
+    layout : Layout
+        Its columns, by exact name, and how to read them.
+    dtype : numpy dtype
+        float32 or float64.
+    units : str or array-like
+        Name of the unit column, or one id per row.
+    by_content : bool
+        Whether a person's rows are ordered by what is in them, not by their position: for rows whose order may
+        depend on those of others, as the answer of a database. What is computed of a person depends, in its last
+        bits, on the order of the person's rows.
+
+    Notes
+    -----
+    The first pass sorts the rows by (id, position), or (id, content), into a temporary Parquet file that lives as
+    long as this object; every pass then reads that file from start to end. The sort takes the memory that
+    `sort_within` allows, and spills the rest to disk. All people are one partition. Sent to
+    another process, it is sorted there anew; clusters bring the rows of each person together in one place
+    themselves (`buckets`).
+    """
+
+    rereadable: ClassVar[bool] = True
+    fixed_places: ClassVar[bool] = False
+    sparse: ClassVar[bool] = False
+
+    def __init__(
+        self, scan: Scan, layout: Layout, dtype: np.dtype[Any], units: Any, *, by_content: bool = False
+    ) -> None:
+        self._scan = scan
+        self._memory = 0
+        self._by_content = by_content
+        self.layout = layout
+        self._dtype = dtype
+        self._named = units if isinstance(units, str) else None
+        self._ids = None if isinstance(units, str) else to_ids(units)
+        if self._named is not None:
+            _refuse_nested(self._named, scan.schema.field(self._named).type)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the sorted file, which belongs to this object and this machine."""
+        return {name: value for name, value in vars(self).items() if name != "_sorted"}
+
+    @property
+    def n_columns(self) -> int:
+        """How many numbers a row has."""
+        return len(self.columns)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self.layout.names or ()
+
+    def partitions(self) -> Sequence[Self]:
+        """All people are one partition."""
+        return (self,)
+
+    def blocks(self) -> Iterator[Block]:
+        """Whole people, about as many as fit in a block and at least one."""
+        people = _Gathering(self._height)
+        previous = None
+        names = [*map(str, range(self.n_columns)), _UNIT]
+        for batch in _slices(self._sorted.batches(names, self._height), self._height):
+            ids = batch.column(self.n_columns)
+            values = np.asarray(Columns([floats(column, self._dtype) for column in batch.columns[:-1]]))
+            yield from people.add(values, starts(ids, previous=previous))
+            previous = ids[-1]
+        yield from people.rest()
+
+    def sort_within(self, memory: int) -> None:
+        """Let the sort, where it is still to be done, take so many bytes of memory, or the least that it needs.
+
+        The least is 256 MB, or 2.5 MB per column where that is more. The order of rows does not depend on it.
+        """
+        self._memory = memory
+
+    @property
+    def _height(self) -> int:
+        return rows_per_block(self.n_columns * self._dtype.itemsize)
+
+    @cached_property
+    def _sorted(self) -> Scan:
+        folder = TemporaryFolder()
+        path = folder.path / "people.parquet"
+        content = [f'"{position}"' for position in range(self.n_columns)] if self._by_content else []
+        by = ", ".join([_UNIT, *content, _ROW])
+        _sort(self._numbered(), self._schema, by=by, folder=folder.path, path=path, memory=self._memory)
+        return scan_parquet([str(path)], owner=folder)
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        kind = self._scan.schema.field(self._named).type if self._ids is None else self._ids.type
+        number = pa.from_numpy_dtype(self._dtype)
+        numbers = [(str(position), number) for position in range(self.n_columns)]
+        return pa.schema([*numbers, (_UNIT, sortable(pa.array([], kind)).type), (_ROW, pa.int64())])
+
+    def _numbered(self) -> Iterator[pa.RecordBatch]:
+        """The rows that have an id, with it and their position in the files."""
+        done = 0
+        chosen = [str(name) for name in self.layout.columns or ()]
+        names = chosen if self._named is None else [*chosen, self._named]
+        for batch in _slices(self._scan.batches(names, self._height), self._height):
+            ids = self._ids_of(batch, done)
+            rows = pa.array(np.arange(done, done + batch.num_rows))
+            done += batch.num_rows
+            numbers = self.layout.read(batch.columns[: len(chosen)], self._dtype)
+            columns = [*map(pa.array, numbers), ids, rows]
+            cast = [
+                column.cast(kind, safe=False) for column, kind in zip(columns, self._schema.types, strict=True)
+            ]
+            yield pa.record_batch(cast, schema=self._schema).filter(ids.is_valid())
+        if self._ids is not None:
+            check_length(self._ids, done)
+
+    def _ids_of(self, batch: pa.RecordBatch, done: int) -> pa.Array:
+        if self._ids is None:
+            return exact(sortable(batch.columns[-1]), self._schema.field(_UNIT).type)
+        if len(self._ids) < done + batch.num_rows:
+            raise InvalidInputError(
+                f"expected one id per row, got {len(self._ids)} ids for more rows than that.",
+                hint="units=[...] holds the id of each row's person, in the order of the rows.",
+            )
+        return self._ids.slice(done, batch.num_rows)
+
+
+class _Gathering:
+    """Rows in the order of people, held back until the person at the end is known to be complete."""
+
+    def __init__(self, height: int) -> None:
+        self._height = height
+        self._values: list[npt.NDArray[Any]] = []
+        self._fresh: list[npt.NDArray[np.bool_]] = []
+
+    def add(self, values: npt.NDArray[Any], fresh: npt.NDArray[np.bool_]) -> Iterator[Block]:
+        """Take in some rows and where people start among them; hand out what is complete and enough."""
+        held = sum(map(len, self._values))
+        begins = np.flatnonzero(fresh)
+        if held + len(values) >= self._height and len(begins) > 0 and held + begins[-1] > 0:
+            last = begins[-1]
+            yield self._block(values[:last], fresh[:last])
+            self._values, self._fresh = [values[last:]], [fresh[last:]]
+        else:
+            self._values.append(values)
+            self._fresh.append(fresh)
+
+    def rest(self) -> Iterator[Block]:
+        """What is left when all rows have been taken in."""
+        if self._values:
+            values, fresh = self._values.pop(), self._fresh.pop()
+            yield self._block(values, fresh)
+
+    def _block(self, values: npt.NDArray[Any], fresh: npt.NDArray[np.bool_]) -> Block:
+        offsets = np.append(np.flatnonzero(np.concatenate([*self._fresh, fresh])), 0).astype(np.int64)
+        joined = np.concatenate([*self._values, values])
+        offsets[-1] = len(joined)
+        return Block(joined, offsets)
+
+
+def _refuse_nested(name: str, kind: pa.DataType) -> None:
+    if pa.types.is_nested(kind):
+        raise InvalidInputError(
+            f"expected a unit column of numbers, text or dates, but {name!r} is of type {kind}.",
+            hint="Write the id as one number or text per row.",
+        )
+
+
+def _sort(
+    batches: Iterator[pa.RecordBatch], schema: pa.Schema, *, by: str, folder: Path, path: Path, memory: int
+) -> None:
+    """Sort rows by id, and by what else is named, into a Parquet file, in so many bytes or the least there is."""
+    import duckdb  # noqa: PLC0415  # heavy, and only for people in files
+
+    failures: list[InvalidInputError] = []
+    reader = pa.RecordBatchReader.from_batches(schema, _noting(batches, failures))
+    megabytes = max(_LEAST_MEGABYTES, _VECTORS * 2048 * 8 * len(schema) >> 20, memory >> 20)
+    spill = str(folder / "spill")
+    limits: dict[str, Any] = {"memory_limit": f"{megabytes}MiB", "temp_directory": spill, "threads": 1}
+    with contextlib.suppress(duckdb.Error), duckdb.connect(config=limits) as connection:
+        connection.execute("SET enable_progress_bar = false")  # drawn on stdout, in sessions and python -c
+        connection.register("rows", reader)
+        ordered = connection.table("rows").order(by)
+        ordered.write_parquet(str(path), row_group_size=_GROUP, compression="uncompressed")
+        return
+    raise (
+        failures[0]
+        if failures
+        else InvalidInputError(
+            f"could not sort the rows by id (type {schema.field(_UNIT).type}) on disk, within {megabytes} MB.",
+            hint=f"Check the free space in {str(folder.parent)!r} (TMPDIR), allow more memory "
+            "(LocalEngine(memory=...), or --memory), or use whole numbers or text as ids.",
+        )
+    )
+
+
+def _slices(batches: Iterator[pa.RecordBatch], height: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of at most `height`."""
+    for batch in batches:
+        for start in range(0, batch.num_rows, height):
+            yield batch.slice(start, height)
+
+
+def _noting(batches: Iterator[pa.RecordBatch], failures: list[InvalidInputError]) -> Iterator[pa.RecordBatch]:
+    """The batches; what fails is noted, since DuckDB reports it in words of its own."""
+    try:
+        yield from batches
+    except InvalidInputError as failure:
+        failures.append(failure)
+        raise
