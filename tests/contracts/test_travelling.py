@@ -25,11 +25,11 @@ from eigenveil.engines.left_out import LeftOutQuery
 from eigenveil.engines.plans import EmptySlots
 from eigenveil.engines.query import SlotsQuery, SurveyQuery, fold
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.scaling import rescaled
 from eigenveil.kernels import Clip
 from eigenveil.mechanisms.noise.veil import Veil
 from eigenveil.mechanisms.score_histogram import CellQuery, Picture
 from eigenveil.operators import ColumnGroup, Matrices, MeanRows, Products, Squares, Variances, samples
+from eigenveil.operators.rescaled import rescaled
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.sources import source as source_room
 from eigenveil.units.units import Both, Units

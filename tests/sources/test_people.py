@@ -20,6 +20,7 @@ from scipy import sparse
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import open_source, source
+from eigenveil.sources.people import on_disk
 
 
 @pytest.fixture(autouse=True)

@@ -43,7 +43,7 @@ class SparkEngine(SumsOnly):
     -----
     *Formal guarantees.* An engine adds; see `Query` for what a unit adds, and mechanisms for what is released. The
     rows of a fit are computed once and kept (`eigenveil.sources.clusters.spark_frames`), so a unit has the same
-    coin in every pass. An executor that is lost takes its rows with it, which ends the fit with an error, and what was
+    coin in every pass. An executor that is lost takes its rows with it, which ends the fit with an error. What was
     charged by then stays charged. Executors, the driver, and whoever sees their traffic or disks, hold raw data:
     the cluster is trusted as the machine is that holds the files. A Python worker has one block of a partition in
     memory at a time, and one person's rows at the least.

@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenveil._typing import FloatArray, IntArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.scaling import check_bounds, check_scale
+from eigenveil.kernels import to_single
 from eigenveil.sources.columns import by_column
 
 
@@ -123,3 +123,54 @@ def read_bounds(bounds: Any, d: int, names: Sequence[str] | None) -> ColumnBound
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+# -- checks of declared numbers ------------------------------------------------------------------------
+
+
+def check_scale(scale: Any, d: int) -> FloatArray:
+    """Return the scales as an array of d finite positive numbers, or raise."""
+    return _numbers("scale", scale, d, positive=True)
+
+
+def check_mean(mean: Any, d: int) -> FloatArray:
+    """Return a public mean as an array of d finite numbers, or raise."""
+    return _numbers("center", mean, d, positive=False)
+
+
+def check_bounds(bounds: Any, d: int) -> tuple[FloatArray, FloatArray]:
+    """Return midpoints and half widths of public bounds (low, high), each a number or one per column.
+
+    Examples
+    --------
+    >>> check_bounds((0, [10, 4]), 2)
+    (array([5., 2.]), array([5., 2.]))
+    """
+    if not (isinstance(bounds, tuple | list | np.ndarray) and len(bounds) == 2):
+        raise InvalidInputError(
+            f"bounds must be a pair (low, high), got {type(bounds).__name__}.",
+            hint="bounds=(0, 255), or a pair of arrays with one number per column.",
+        )
+    low, high = (
+        _numbers("bounds", np.broadcast_to(one, d) if np.ndim(one) == 0 else one, d, positive=False)
+        for one in bounds
+    )
+    if not np.all(low < high):
+        raise InvalidInputError("bounds must have low below high in every column.")
+    middle = np.asarray(to_single((low + high) / 2), dtype=np.float64)
+    return middle, np.maximum(high - middle, middle - low)
+
+
+def _numbers(name: str, values: Any, d: int, *, positive: bool) -> FloatArray:
+    wanted = f"{d} finite numbers{' above 0' if positive else ''}, one per column"
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu" or array.shape != (d,):
+        raise InvalidInputError(
+            f"{name} must hold {wanted}, got an array of dtype {array.dtype} and shape {array.shape}."
+        )
+    out: FloatArray = array.astype(np.float64)
+    with np.errstate(over="ignore"):
+        single = out.astype(np.float32)
+    if not np.all(np.isfinite(single)) or (positive and not np.all(single > 0)):
+        raise InvalidInputError(f"{name} must hold {wanted}, but some are not (in single precision).")
+    return out

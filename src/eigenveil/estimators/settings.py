@@ -15,8 +15,8 @@ from eigenveil.algorithms.registry import check_options, find_algorithm, listed,
 from eigenveil.engines import Engine
 from eigenveil.engines.engine_choice import read_engine
 from eigenveil.errors import InvalidInputError
+from eigenveil.estimators.per_column import check_mean
 from eigenveil.estimators.progress import Progress
-from eigenveil.estimators.scaling import check_mean
 from eigenveil.privacy import Budget, Ledger, Relation
 from eigenveil.sources import Layout
 

@@ -23,10 +23,10 @@ from eigenveil.algorithms.column_scales import ColumnScales, buy_rough_moments, 
 from eigenveil.algorithms.counting import COUNT_SHARE, MEAN_SHARE, buy_mean, buy_number
 from eigenveil.algorithms.release_warnings import ReleaseWarning, scale_warnings
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.scaling import rescaled
 from eigenveil.kernels import to_single
 from eigenveil.mechanisms import private_mean
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
+from eigenveil.operators.rescaled import rescaled
 from eigenveil.privacy import Purpose, split_mu
 from eigenveil.units import Units
 

@@ -13,8 +13,8 @@ from eigenveil._typing import FloatArray
 from eigenveil.algorithms import TrackedStream
 from eigenveil.algorithms.open_units import declare_layout
 from eigenveil.errors import InvalidInputError, PrivacyWarning
-from eigenveil.estimators.scaling import dense, divided
 from eigenveil.estimators.settings import Settings
+from eigenveil.operators.rescaled import dense, divided
 from eigenveil.privacy import Purpose
 from eigenveil.sources import Layout, open_with
 from eigenveil.sources.memory import in_memory

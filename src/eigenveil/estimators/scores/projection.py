@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenveil._typing import FloatArray
-from eigenveil.estimators.scaling import dense
+from eigenveil.operators.rescaled import dense
 
 
 def scores_of(model: Any, rows: Any) -> FloatArray:

@@ -14,11 +14,11 @@ from eigenveil.algorithms.open_units import open_units
 from eigenveil.engines.engine_choice import read_engine
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.inputs import layout_to_score, source_to_score, unit_column
-from eigenveil.estimators.scaling import dense
 from eigenveil.estimators.scores.picture import ScoreHistogram
 from eigenveil.estimators.scores.projection import axes_of, whitening_of
 from eigenveil.mechanisms.score_histogram import Picture, score_histogram
 from eigenveil.operators import PeopleOperator, RowsOperator, is_operator, made_of_rows
+from eigenveil.operators.rescaled import dense
 from eigenveil.privacy import Ledger, Purpose, Relation
 from eigenveil.sources import Block, Source, open_source
 from eigenveil.sources.files.any_files import has_paths

@@ -40,8 +40,8 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     Notes
     -----
     Spark hands rows to Python column by column, which takes far longer than what is computed of them. So they are
-    handed over once, and kept as blocks of floats (`eigenveil.sources.clusters.packed`): each pass gets a few large
-    values.
+    handed over once, and kept as blocks of floats (`eigenveil.sources.clusters.packed`): each pass gets a few
+    large values.
 
     A unit's coin goes by the number of its partition and by its place there, and both must stay what they are
     between passes. Spark may compute a lost partition again, with its rows in another order. So blocks are kept by
