@@ -15,14 +15,8 @@ temporary files are in TMPDIR, which must not be in memory. Eigenvalues are 10 *
 
 from __future__ import annotations
 
-import argparse
-import json
 import pathlib
-import resource
-import subprocess
-import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -33,11 +27,11 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import stamp
+from harness import MB, alone, answered, parser, peak, resident, say, seconds, table, write
 
 from eigenveil import DPPCA
 from eigenveil.engines import LocalEngine
 
-MB = 10**6
 D, K, EACH = 200, 5, 8
 GROUPS = {"parquet": 100_000, "feather": 1 << 16, "csv": 10_000}
 """Rows that are written in one go."""
@@ -70,7 +64,7 @@ def pieces(n: int, height: int) -> Iterator[tuple[np.typing.NDArray[Any], np.typ
         yield np.concatenate(parts), np.concatenate(ids)
 
 
-def write(case: Case) -> dict[str, float]:
+def written(case: Case) -> dict[str, float]:
     """Write the file of a case."""
     names = [f"x{j}" for j in range(D)]
     kinds = [*((name, pa.float64()) for name in names), *([("who", pa.int64())] if case.people else [])]
@@ -93,12 +87,6 @@ def write(case: Case) -> dict[str, float]:
     return {"size": case.path.stat().st_size / MB}
 
 
-def resident() -> float:
-    """Megabytes that this process has in memory now."""
-    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / MB
-
-
 def fit(case: Case) -> dict[str, float]:
     """The time of a fit, its passes, and the most memory beyond what was there."""
     warnings.simplefilter("ignore")
@@ -112,19 +100,15 @@ def fit(case: Case) -> dict[str, float]:
         ids = ids if case.people else None
     pca = DPPCA(K, epsilon=1.0, delta=1e-6, engine=LocalEngine(memory=case.memory * MB))
     pca.fit(next(pieces(1000, 1000))[0])  # what is loaded at the first fit is none of its cost
-    before, start = resident(), time.perf_counter()
-    pca.fit(data, units=ids)
-    took = time.perf_counter() - start
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / MB
-    return {"time": took, "passes": pca.release_.diagnostics["passes"], "memory": max(most - before, 0.0)}
+    before = resident()
+    took = seconds(lambda: pca.fit(data, units=ids))
+    passes = pca.release_.diagnostics["passes"]
+    return {"time": took, "passes": passes, "memory": max(peak() - before, 0.0)}
 
 
-def in_a_process(what: str, case: Case) -> dict[str, float]:
-    """Write or fit in a process of its own."""
-    command = [sys.executable, __file__, "--one", what, json.dumps(asdict(case))]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+def measured(given: dict[str, Any]) -> dict[str, float]:
+    """Write or fit one case."""
+    return (written if given.pop("what") == "write" else fit)(Case(**given))
 
 
 def cells(case: Case, one: dict[str, float], inside: dict[str, float], size: float | None) -> list[str]:
@@ -141,44 +125,37 @@ def cells(case: Case, one: dict[str, float], inside: dict[str, float], size: flo
 
 def main() -> None:
     """Run, print and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=500_000)
-    parser.add_argument("--memory", type=int, default=200, help="megabytes")
-    parser.add_argument("--only", default="", help="cases whose name contains this; nothing is written")
-    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.one:
-        what, case = options.one[0], Case(**json.loads(options.one[1]))
-        print(json.dumps((write if what == "write" else fit)(case)))
+    if answered(measured):
         return
+    options = parser(__doc__)
+    options.add_argument("--rows", type=int, default=500_000)
+    options.add_argument("--memory", type=int, default=200, help="megabytes")
+    options.add_argument("--only", default="", help="cases whose name contains this; nothing is written")
+    given = options.parse_args()
+    stamped = stamp.line("estimators")
     lines = []
     for people in (False, True):
         inside: dict[str, float] = {}
         for kind in ("array", *GROUPS):
-            if kind != "array" and options.only not in f"{kind} {'people' if people else 'rows'}":
+            if kind != "array" and given.only not in f"{kind} {'people' if people else 'rows'}":
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                case = Case(kind, people, options.rows, options.memory, folder)
-                size = None if kind == "array" else in_a_process("write", case)["size"]
-                found = in_a_process("fit", case)
+                case = asdict(Case(kind, people, given.rows, given.memory, folder))
+                size = None if kind == "array" else alone(__file__, {"what": "write", **case})["size"]
+                found = alone(__file__, {"what": "fit", **case})
             inside = inside or found
-            lines.append(f"| {' | '.join(cells(case, found, inside, size))} |")
-            print(lines[-1], flush=True)
-    text = [
-        "# Files larger than memory",
-        "",
-        f"{options.rows:,} x {D}: {options.rows * D * 8 / MB:.0f} MB of numbers, {options.memory} MB allowed.",
+            lines.append(cells(Case(**case), found, inside, size))
+            say(lines[-1])
+    write(
+        "long",
+        title="Files larger than memory",
+        about=f"{given.rows:,} x {D}: {given.rows * D * 8 / MB:.0f} MB of numbers, {given.memory} MB allowed.\n"
         "Megabytes of the file, and of memory beyond what was there before the fit; time over that of the array.",
-        stamp.line(),
-        "Made by `python benchmarks/long.py`, which says how.",
-        "",
-        "| data | units | file | memory | time | passes |",
-        "|---|---|---|---|---|---|",
-        *lines,
-        "",
-    ]
-    if not options.only and options.rows == parser.get_default("rows"):
-        (pathlib.Path(__file__).parent / "results" / "long.md").write_text("\n".join(text))
+        stamp=stamped,
+        command="python benchmarks/long.py",
+        body=table(("data", "units", "file", "memory", "time", "passes"), lines),
+        keep=not given.only and given.rows == options.get_default("rows"),
+    )
 
 
 if __name__ == "__main__":

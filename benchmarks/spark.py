@@ -4,14 +4,13 @@
     python benchmarks/spark.py --rows 200000   # smaller; prints only
 
 Spark has two threads (`local[2]`) and Dask one worker with two. Both keep the rows, made by the same recipe, in
-memory before the clock starts: Dask as arrays, Spark as a frame that is persisted, which it hands to Python in
-each fit. Opening, that is handing over and packing, is also timed by itself. Every fit is timed three times, after
-one that warms up Java, and the shortest counts. Run it on an idle machine.
+memory before the clock starts: Dask as arrays, Spark as a persisted frame, which it passes to Python in each fit.
+Opening the frame, that is passing and packing its rows, is also timed separately. Every fit is timed several
+times, after one that warms up Java, and the shortest time counts. Run it on an idle machine.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import pathlib
 import sys
@@ -23,6 +22,7 @@ import cluster
 import pyarrow as pa
 import pyarrow.parquet as pq
 import stamp
+from harness import parser, table, write
 
 from eigenveil import DPPCA
 from eigenveil.sources import open_source
@@ -34,8 +34,8 @@ def written(n: int, folder: pathlib.Path) -> None:
     """The rows as Parquet files."""
     for number, block in enumerate(cluster.rows(n).blocks):
         values = block.compute()
-        table = pa.table({f"x{place}": values[:, place] for place in range(cluster.COLUMNS)})
-        pq.write_table(table, folder / f"{number}.parquet")
+        columns = pa.table({f"x{place}": values[:, place] for place in range(cluster.COLUMNS)})
+        pq.write_table(columns, folder / f"{number}.parquet")
 
 
 def session(folder: pathlib.Path) -> Any:
@@ -67,28 +67,26 @@ def on_spark(n: int) -> tuple[float, float]:
 
 def main() -> None:
     """Run, print and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=1_000_000, help="nothing is written unless 1,000,000")
-    n = parser.parse_args().rows
+    options = parser(__doc__)
+    options.add_argument("--rows", type=int, default=1_000_000, help="nothing is written unless 1,000,000")
+    n = options.parse_args().rows
+    stamped = stamp.line("estimators")
     warnings.simplefilter("ignore")
-    dask = cluster.on_cluster(n, 1, 2)
+    dask, _ = cluster.on_cluster(n, 1, 2)
     fit, opening = on_spark(n)
-    lines = [
-        "# Spark and Dask on one machine",
-        "",
-        f"`DPPCA(5).fit` of {n:,} x {cluster.COLUMNS}, everything paid, in one run.",
-        stamp.line(),
-        "Made by `python benchmarks/spark.py`, which says how.",
-        "",
-        "| | |",
-        "|---|---|",
-        f"| Spark with two threads over one Dask worker of two threads | {fit / dask:.2f} |",
-        f"| of which opening the frame | {opening / dask:.2f} |",
-        "",
+    found = [
+        ("Spark with two threads over one Dask worker of two threads", f"{fit / dask:.2f}"),
+        ("of which opening the frame", f"{opening / dask:.2f}"),
     ]
-    print("\n".join(lines))
-    if n == 1_000_000:
-        (pathlib.Path(__file__).parent / "results" / "spark.md").write_text("\n".join(lines))
+    write(
+        "spark",
+        title="Spark and Dask on one machine",
+        about=f"`DPPCA(5).fit` of {n:,} x {cluster.COLUMNS}, everything paid, in one run.",
+        stamp=stamped,
+        command="python benchmarks/spark.py",
+        body=table(("", ""), found),
+        keep=n == 1_000_000,
+    )
 
 
 if __name__ == "__main__":

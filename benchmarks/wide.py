@@ -16,19 +16,12 @@ centres; and around the origin, over that along the components of `TruncatedSVD`
 
 from __future__ import annotations
 
-import argparse
-import json
-import pathlib
-import resource
-import subprocess
-import sys
-import time
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import stamp
+from harness import MB, alone, answered, parser, peak, say, seconds, table, write
 from scipy import sparse
 from sklearn.decomposition import PCA, TruncatedSVD
 
@@ -72,21 +65,13 @@ def along(X: Any, components: np.typing.NDArray[np.float64], *, center: bool) ->
     return float(np.sum(scores.var(axis=0) if center else np.mean(scores**2, axis=0)))
 
 
-def timed(fit: Callable[[], object]) -> float:
-    """How long a fit takes."""
-    start = time.perf_counter()
-    fit()
-    return time.perf_counter() - start
-
-
 def memory(n: int, d: int) -> dict[str, float]:
     """Megabytes: the most that a process with data and one fit ever has, and the data."""
     X = data(n, d)
     private(X)
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
-        "most": most,
-        "data": (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) / 2**20,
+        "most": peak(),
+        "data": (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) / MB,
         "entries": X.nnz / n,
     }
 
@@ -94,7 +79,7 @@ def memory(n: int, d: int) -> dict[str, float]:
 def ratio(n: int, d: int) -> dict[str, float]:
     """The time of a private fit over that of TruncatedSVD."""
     X = data(n, d)
-    both = [(timed(lambda: private(X)), timed(lambda: TruncatedSVD(COMPONENTS).fit(X))) for _ in range(3)]
+    both = [(seconds(lambda: private(X)), seconds(lambda: TruncatedSVD(COMPONENTS).fit(X))) for _ in range(3)]
     ours, theirs = np.min(both, axis=0)
     return {"time": ours / theirs}
 
@@ -115,57 +100,44 @@ def energy(n: int, d: int) -> dict[str, float]:
 TASKS = {"memory": memory, "ratio": ratio, "energy": energy}
 
 
-def in_a_process(task: str, n: int, d: int) -> dict[str, float]:
-    """A task in a process of its own."""
-    command = [sys.executable, __file__, "--task", task, "--rows", str(n), "--columns", str(d)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+def measured(case: tuple[str, int, int]) -> dict[str, float]:
+    """Run one task on data of one size."""
+    task, n, d = case
+    warnings.simplefilter("ignore")
+    return TASKS[task](n, d)
 
 
 def main() -> None:
     """Run, print and write the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, help="nothing is written")
-    parser.add_argument("--columns", type=int, help="nothing is written")
-    parser.add_argument("--task", default="", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    asked = options.rows is not None or options.columns is not None
-    sizes = [(options.rows or 100_000, options.columns or 100_000)] if asked else SIZES
-    if options.task:
-        print(json.dumps(TASKS[options.task](*sizes[0])))
+    if answered(measured):
         return
+    options = parser(__doc__)
+    options.add_argument("--rows", type=int, help="nothing is written")
+    options.add_argument("--columns", type=int, help="nothing is written")
+    given = options.parse_args()
+    stamped = stamp.line("estimators")
+    smaller = given.rows is not None or given.columns is not None
+    sizes = [(given.rows or 100_000, given.columns or 100_000)] if smaller else SIZES
     costs = []
     for n, d in sizes:
-        held, taken = in_a_process("memory", n, d), in_a_process("ratio", n, d)
-        cells = [f"{n:,} x {d:,}", f"{held['entries']:.0f}", f"{taken['time']:.1f}"]
-        costs.append(f"| {' | '.join([*cells, format(held['most'], '.0f'), format(held['data'], '.0f')])} |")
-        print(costs[-1], flush=True)
+        held, taken = alone(__file__, ("memory", n, d)), alone(__file__, ("ratio", n, d))
+        numbers = (f"{held['entries']:.0f}", f"{taken['time']:.1f}", f"{held['most']:.0f}", f"{held['data']:.0f}")
+        costs.append((f"{n:,} x {d:,}", *numbers))
+        say(costs[-1])
     n, d = sizes[0]
-    found = in_a_process("energy", n, d)
-    shares = [f"| {e:g} | {found[f'{e:g} centred']:.3f} | {found[f'{e:g} not']:.3f} |" for e in EPSILONS]
-    text = [
-        "# Wide sparse data",
-        "",
-        f"`DPPCA({COMPONENTS}).fit` over `TruncatedSVD({COMPONENTS}).fit`; megabytes of the process, data in it.",
-        stamp.line(),
-        "Made by `python benchmarks/wide.py`, which says how.",
-        "",
-        "| rows | entries a row | time | memory | data |",
-        "|---|---|---|---|---|",
-        *costs,
-        "",
-        f"The share of the variance that could be found, {n:,} x {d:,}, delta = 1e-6:",
-        "",
-        "| epsilon | centred | not centred, over TruncatedSVD |",
-        "|---|---|---|",
-        *shares,
-        "",
-    ]
-    print("\n".join(text[10:] if asked else text))
-    if not asked:
-        (pathlib.Path(__file__).parent / "results" / "wide.md").write_text("\n".join(text))
+    found = alone(__file__, ("energy", n, d))
+    shares = [(f"{e:g}", f"{found[f'{e:g} centred']:.3f}", f"{found[f'{e:g} not']:.3f}") for e in EPSILONS]
+    write(
+        "wide",
+        title="Wide sparse data",
+        about=f"`DPPCA({COMPONENTS}).fit` over `TruncatedSVD({COMPONENTS}).fit`; megabytes of the whole process.",
+        stamp=stamped,
+        command="python benchmarks/wide.py",
+        body=table(("rows", "entries per row", "time", "memory", "data"), costs)
+        + f"\n\nShare of the largest possible variance, {n:,} x {d:,}, delta = 1e-6:\n\n"
+        + table(("epsilon", "centred", "not centred, over TruncatedSVD"), shares),
+        keep=not smaller,
+    )
 
 
 if __name__ == "__main__":
