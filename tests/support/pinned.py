@@ -34,7 +34,7 @@ class Pinned:
         first = self._place is None
         self._place = 0
         with pytest.MonkeyPatch.context() as patch:
-            for owner, name in ((Grant, "release"), (Veil, "fresh_key"), (histogram, "_named")):
+            for owner, name in ((Grant, "release"), (Veil, "fresh_key"), (histogram, "_above_threshold")):
                 patch.setattr(owner, name, self._pin(name, getattr(owner, name), first=first))
             yield
         assert self._place == len(self._kept), "the second run released less than the first"
@@ -43,7 +43,7 @@ class Pinned:
         def pinned(*args, **options):
             if self._within:  # draws for bins that stay below the threshold do not leave
                 return honest(*args, **options)
-            self._within = name == "_named"
+            self._within = name == "_above_threshold"
             try:
                 out = honest(*args, **options)
             finally:

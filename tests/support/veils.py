@@ -30,18 +30,11 @@ class WatchedGrant(Grant):
     def release(self, steps, *, weight=1.0):
         out = super().release(steps, weight=weight)
         if self.replay is not None:
-            done = len(self.seen[0].outputs)
-            earlier = [one.outputs[done] for one in self.replay]
-            out = earlier[0] if self.together is None else np.stack(earlier)
-        for one, own, given in zip(self.seen, self._each(np.array(steps)), self._each(out), strict=True):
-            one.steps.append(own)
-            one.weights.append(weight)
-            one.outputs.append(given)
+            out = self.replay.outputs[len(self.seen.outputs)]
+        self.seen.steps.append(np.array(steps))
+        self.seen.weights.append(weight)
+        self.seen.outputs.append(out)
         return out
-
-    def _each(self, values):
-        """What each entry of the ledger is about: all of it, or a row."""
-        return [values] if self.together is None else list(values)
 
 
 class WatchedVeil(Veil):
@@ -66,12 +59,10 @@ class WatchedVeil(Veil):
 
     def _watch(self, grant, norm, options):
         grant.__class__ = WatchedGrant
-        grant.together = options.get("times")
-        told = norm, options["sensitivity"], grant.scale, grant.exponent, options.get("releases", 1)
-        grant.seen = [Disclosure(*told) for _ in range(grant.together or 1)]
-        before = len(self.seen)
-        grant.replay = None if self.transcript is None else self.transcript[before : before + len(grant.seen)]
-        self.seen += grant.seen
+        releases = options.get("releases", 1)
+        grant.seen = Disclosure(norm, options["sensitivity"], grant.scale, grant.exponent, releases)
+        grant.replay = None if self.transcript is None else self.transcript[len(self.seen)]
+        self.seen.append(grant.seen)
         return grant
 
 

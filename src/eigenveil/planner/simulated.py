@@ -95,10 +95,9 @@ class SimulatedVeil(Veil):
         releases: int = 1,
         note: str = "",
         purpose: Purpose = Purpose.OTHER,
-        times: int = 1,
     ) -> Grant:
         """Return noise for `releases` releases that cost mu together."""
-        del what, draws, note, purpose, times
+        del what, draws, note, purpose
         return _SimulatedGrant(self._rng, sensitivity * math.sqrt(releases) / mu)
 
 
