@@ -27,7 +27,7 @@ from eigenveil.engines.query import SlotsQuery, SurveyQuery, fold
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip
 from eigenveil.mechanisms.noise.veil import Veil
-from eigenveil.mechanisms.score_histogram import CellQuery, Picture
+from eigenveil.mechanisms.score_histogram import CellQuery, ScoreGrid
 from eigenveil.operators import ColumnGroup, Matrices, MeanRows, Products, Squares, Variances, samples
 from eigenveil.operators.rescaled import rescaled
 from eigenveil.privacy import Budget, Ledger
@@ -81,8 +81,8 @@ def queries(operator):
     yield SlotsQuery(len(operator.partitions()))
     if operator.has_rows:
         edges = np.array([-1.0, 0.0, 0.5, 2.0])
-        picture = Picture(axes=np.eye(d)[:, :2], origin=np.zeros(d), edges=(edges, edges))
-        yield CellQuery(operator=public, picture=picture, whole=1 << 20)
+        grid = ScoreGrid(axes=np.eye(d)[:, :2], origin=np.zeros(d), edges=(edges, edges))
+        yield CellQuery(operator=public, grid=grid, whole=1 << 20)
         yield LeftOutQuery(replace(public, groups=(ColumnGroup("a", slice(0, 1)), ColumnGroup("b", slice(1, d)))))
         same = {"operator": public, "columns": np.arange(d)}
         for squared in (False, True):

@@ -9,7 +9,7 @@ from scipy import sparse
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import BudgetExceededError, InvalidInputError
 from eigenveil.mechanisms import Veil, no_noise
-from eigenveil.mechanisms.score_histogram import Picture, score_histogram
+from eigenveil.mechanisms.score_histogram import ScoreGrid, score_histogram
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.units import Units
@@ -20,7 +20,7 @@ RELATIONS = ["add-remove", "replace", "empty-slot"]
 EDGES = (np.linspace(-2, 2, 5), np.linspace(-1, 3, 4))
 AXES = np.array([[0.6, -0.8], [0.8, 0.6], [0.0, 0.0]])
 ORIGIN = np.array([0.25, -0.5, 7.0])
-PICTURE = Picture(axes=AXES, origin=ORIGIN, edges=EDGES)
+PICTURE = ScoreGrid(axes=AXES, origin=ORIGIN, edges=EDGES)
 
 
 def open_units(operator, *, source=no_noise, relation="add-remove", engine=None):
@@ -29,8 +29,8 @@ def open_units(operator, *, source=no_noise, relation="add-remove", engine=None)
     return Units(operator, Veil(Ledger(budget, relation=relation), source=source), budget, engine=engine)
 
 
-def histogram_of(units, picture, *, mu):
-    return score_histogram(units.vectors(), picture, mu=mu, veil=units.veil)
+def histogram_of(units, grid, *, mu):
+    return score_histogram(units.vectors(), grid, mu=mu, veil=units.veil)
 
 
 def rows(n=500, *, seed=0):
@@ -61,8 +61,8 @@ def test_without_noise_it_is_numpys_histogram(form, threads):
 
 def test_edges_are_numpys():
     X = np.array([[-2.0, -1.0, 0], [2.0, 3.0, 0], [-1.0, 1 / 3, 0], [2.5, 0, 0]])
-    picture = Picture(axes=np.eye(3)[:, :2], origin=np.zeros(3), edges=EDGES)
-    sums = histogram_of(open_units(samples.rows(X)), picture, mu=0.1)
+    grid = ScoreGrid(axes=np.eye(3)[:, :2], origin=np.zeros(3), edges=EDGES)
+    sums = histogram_of(open_units(samples.rows(X)), grid, mu=0.1)
     np.testing.assert_array_equal(sums.inside, np.histogram2d(X[:, 0], X[:, 1], bins=EDGES)[0])
     assert sums.outside == 1
 
@@ -107,8 +107,8 @@ def test_groups_are_one_more_axis(people, thin):
     wide = np.column_stack([X, np.where(codes == 2, 0.5, codes)])
     held = sparse.csr_array(wide) if thin else wide
     operator = samples.people(held, np.arange(300)) if people else samples.rows(held)
-    picture = Picture(axes=AXES, origin=ORIGIN, edges=EDGES, groups=2)
-    sums = histogram_of(open_units(operator), picture, mu=0.1)
+    grid = ScoreGrid(axes=AXES, origin=ORIGIN, edges=EDGES, groups=2)
+    sums = histogram_of(open_units(operator), grid, mu=0.1)
     assert sums.inside.shape == (2, 4, 3)
     for group in range(2):
         np.testing.assert_allclose(sums.inside[group], expected(X[codes == group]))
@@ -124,13 +124,13 @@ def mechanism(request, monkeypatch):
     """The first column is the person of the row; the last column is the group."""
     groups = 2 if request.param == "groups" else None
     own = AXES[: 3 - (groups is not None)]
-    picture = Picture(axes=own, origin=np.zeros(len(own)), edges=EDGES, groups=groups)
+    grid = ScoreGrid(axes=own, origin=np.zeros(len(own)), edges=EDGES, groups=groups)
     make = (lambda data: samples.rows(data[:, 1:])) if request.param == "rows" else of_people
 
     def run(operator, veil):
-        histogram_of(Units(operator, veil, veil.ledger.budget), picture, mu=0.1)
+        histogram_of(Units(operator, veil, veil.ledger.budget), grid, mu=0.1)
 
-    monkeypatch.setitem(MECHANISMS, "picture", (make, run))
+    monkeypatch.setitem(MECHANISMS, "grid", (make, run))
     return request.param
 
 
@@ -153,7 +153,7 @@ REST = [[9, *IN_ONE], [8, *IN_OTHER]]
 def test_sensitivity_holds_and_is_attained(mechanism, relation, before, after, moved):
     before, after = np.array(REST + before), np.array(REST + after)
     assert mechanism in ("rows", "people", "groups")
-    assert stated_sensitivity_holds("picture", relation, before, after) == pytest.approx(moved)
+    assert stated_sensitivity_holds("grid", relation, before, after) == pytest.approx(moved)
 
 
 ROW = st.lists(st.floats(width=32) | st.sampled_from([0.0, 1.0, -2.0, 2.0]), min_size=3, max_size=3)
@@ -166,24 +166,22 @@ def test_no_person_exceeds_the_sensitivity(mechanism, relation, old, new):
     del mechanism
     new = new if relation == "replace" else []
     before, after = ([*REST, *([1, *one] for one in taken)] for taken in (old, new))
-    stated_sensitivity_holds("picture", relation, np.array(before), np.array(after))
+    stated_sensitivity_holds("grid", relation, np.array(before), np.array(after))
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_draws_and_noise_match_the_ledger(mechanism, relation):
     del mechanism
     data = np.column_stack([np.arange(40) % 13, rows(40)[:, :2], np.arange(40) % 3])
-    draws_match_ledger("picture", relation, data)
-    noise_matches_ledger("picture", relation, data)
+    draws_match_ledger("grid", relation, data)
+    noise_matches_ledger("grid", relation, data)
 
 
 @pytest.mark.parametrize(("relation", "scale"), [("add-remove", 2.0), ("replace", 2 * 2**0.5)])
 def test_noise_has_the_stated_standard_deviation(relation, scale):
     edges = (np.linspace(-2, 2, 51), np.linspace(-2, 2, 51))
-    picture = Picture(axes=np.eye(2), origin=np.zeros(2), edges=edges)
-    sums = histogram_of(
-        open_units(samples.rows(np.zeros((0, 2))), source=None, relation=relation), picture, mu=0.5
-    )
+    grid = ScoreGrid(axes=np.eye(2), origin=np.zeros(2), edges=edges)
+    sums = histogram_of(open_units(samples.rows(np.zeros((0, 2))), source=None, relation=relation), grid, mu=0.5)
     assert sums.noise == pytest.approx(scale)
     assert np.std(sums.inside) == pytest.approx(scale, rel=0.06)
     assert abs(np.mean(sums.inside)) < 5 * scale / 50
@@ -194,10 +192,10 @@ def test_the_cell_of_a_row_depends_on_that_row_alone():
     X = np.repeat(rows(64, seed=3), 30, axis=0)
     scores = (X - ORIGIN) @ AXES
     edges = tuple(np.unique(np.concatenate([[-99.0], column, [99.0]])) for column in scores[::30].T)
-    picture = Picture(axes=AXES, origin=ORIGIN, edges=edges)
-    whole = histogram_of(open_units(samples.rows(X)), picture, mu=0.1)
+    grid = ScoreGrid(axes=AXES, origin=ORIGIN, edges=edges)
+    whole = histogram_of(open_units(samples.rows(X)), grid, mu=0.1)
     for keep in (np.arange(len(X)) % 30 != 7, np.random.default_rng(0).permutation(len(X))):
-        part = histogram_of(open_units(samples.rows(X[keep])), picture, mu=0.1)
+        part = histogram_of(open_units(samples.rows(X[keep])), grid, mu=0.1)
         np.testing.assert_array_equal(part.inside, whole.inside * (len(X[keep]) / len(X)))
 
 
@@ -210,17 +208,17 @@ def test_where_noise_dominates_units_add_nothing():
 
 def test_invalid_arguments_are_refused():
     with pytest.raises(InvalidInputError, match="ascending"):
-        Picture(axes=AXES, origin=ORIGIN, edges=(EDGES[0], EDGES[1][::-1]))
+        ScoreGrid(axes=AXES, origin=ORIGIN, edges=(EDGES[0], EDGES[1][::-1]))
     with pytest.raises(InvalidInputError, match="ascending"):
-        Picture(axes=AXES, origin=ORIGIN, edges=(EDGES[0], np.array([0.0, np.inf])))
+        ScoreGrid(axes=AXES, origin=ORIGIN, edges=(EDGES[0], np.array([0.0, np.inf])))
     with pytest.raises(InvalidInputError, match="shape"):
-        Picture(axes=AXES, origin=ORIGIN[:2], edges=EDGES)
+        ScoreGrid(axes=AXES, origin=ORIGIN[:2], edges=EDGES)
     with pytest.raises(InvalidInputError, match="finite"):
-        Picture(axes=AXES * np.nan, origin=ORIGIN, edges=EDGES)
+        ScoreGrid(axes=AXES * np.nan, origin=ORIGIN, edges=EDGES)
     with pytest.raises(InvalidInputError, match="group"):
-        Picture(axes=AXES, origin=ORIGIN, edges=EDGES, groups=0)
+        ScoreGrid(axes=AXES, origin=ORIGIN, edges=EDGES, groups=0)
     with pytest.raises(InvalidInputError, match="cells"):
-        Picture(axes=AXES, origin=ORIGIN, edges=(np.arange(5000.0), np.arange(5000.0)))
+        ScoreGrid(axes=AXES, origin=ORIGIN, edges=(np.arange(5000.0), np.arange(5000.0)))
     units = open_units(samples.matrices(np.ones((2, 3, 3))))
     with pytest.raises(InvalidInputError, match="matrices"):
         histogram_of(units, PICTURE, mu=0.1)

@@ -29,7 +29,7 @@ from eigenveil.mechanisms import (
 from eigenveil.mechanisms.columns import column_counts, column_sums
 from eigenveil.mechanisms.norm_curve import norm_curve
 from eigenveil.mechanisms.paper.truncated_sum import noisy_truncated_sum
-from eigenveil.mechanisms.score_histogram import Picture, score_histogram
+from eigenveil.mechanisms.score_histogram import ScoreGrid, score_histogram
 from eigenveil.operators import ColumnGroup, Matrices, MeanRows, Products, Squares, samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.gaussian import gaussian_mu
@@ -178,7 +178,7 @@ def _scores(rows, veil):
     units = Units(samples.rows(rows), veil, veil.ledger.budget)
     edges = np.array([-2.0, 0.0, 2.0])
     axes = np.eye(units.d)[:, [0, -1]]
-    picture = Picture(axes=axes, origin=np.zeros(units.d), edges=(edges, edges))
+    picture = ScoreGrid(axes=axes, origin=np.zeros(units.d), edges=(edges, edges))
     score_histogram(units.vectors(), picture, mu=0.1, veil=units.veil)
 
 

@@ -11,7 +11,7 @@ from eigenveil.cli.arguments import Groups
 from eigenveil.cli.progress import Watch
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators import DPPCA, Progress
-from eigenveil.estimators.scores.picture import ScoreHistogram
+from eigenveil.estimators.scores.score_map import ScoreMap
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.privacy import Budget, Entry, Ledger
 from eigenveil.sources.labels import open_labelled
@@ -68,7 +68,7 @@ def score_map_data(request: ScoreMapRequest, data: Any, operator: Any, units: st
 
 def buy_score_map(
     model: DPPCA, request: ScoreMapRequest, rows: dict[str, Any], ledger: Ledger, watch: Watch
-) -> ScoreHistogram | None:
+) -> ScoreMap | None:
     """Buy the map of components 1 and 2. Return None, free of charge, if a released variance is not above 0."""
     if not all(model.explained_variance_[:2] > 0):
         warnings.warn(

@@ -13,7 +13,7 @@ from eigenveil.cli.arguments import check_output_path
 from eigenveil.cli.console import print_json, say
 from eigenveil.cli.summary import as_plain, as_table
 from eigenveil.estimators import DPPCA
-from eigenveil.estimators.scores.picture import ScoreHistogram
+from eigenveil.estimators.scores.score_map import ScoreMap
 from eigenveil.persistence import save
 from eigenveil.persistence.score_maps import save_map
 
@@ -37,7 +37,7 @@ class Targets:
             if path is not None:
                 check_output_path(path, force=force, folder=folder)
 
-    def write(self, model: DPPCA, scores: ScoreHistogram | None, *, command: str, warnings: list[str]) -> None:
+    def write(self, model: DPPCA, scores: ScoreMap | None, *, command: str, warnings: list[str]) -> None:
         """Write all requested outputs."""
         if self.out is not None:
             save(model, self.out)

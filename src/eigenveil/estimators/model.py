@@ -23,9 +23,9 @@ from eigenveil.estimators.inputs import rows_to_transform
 from eigenveil.estimators.missing_attributes import FITTED, REASONS, why_absent
 from eigenveil.estimators.refit_guard import warn_if_it_chooses
 from eigenveil.estimators.scores.files import WrittenScores, warn_once_of_scores, write_scores
-from eigenveil.estimators.scores.picture import ScoreHistogram
 from eigenveil.estimators.scores.projection import centred, scores_of, whitening_of
-from eigenveil.estimators.scores.score_map import Ask, release_scores
+from eigenveil.estimators.scores.release_scores import Ask, release_scores
+from eigenveil.estimators.scores.score_map import ScoreMap
 from eigenveil.estimators.settings import as_fitted, changed_since, made_by
 from eigenveil.privacy import Ledger, Relation
 from eigenveil.sources.carried_columns import open_kept
@@ -140,7 +140,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         relation: Relation | str | None = None,
         ledger: Ledger | None = None,
         random_state: int | None = None,
-    ) -> ScoreHistogram:
+    ) -> ScoreMap:
         """Buy a noisy two-dimensional histogram of scores, which can be published.
 
         Parameters
@@ -173,7 +173,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Returns
         -------
-        ScoreHistogram
+        ScoreMap
             Counts, edges, noise and ledger; `non_negative()` removes negative counts.
 
         Notes

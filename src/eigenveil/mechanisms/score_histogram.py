@@ -1,6 +1,6 @@
 """Noisy histogram of scores: the weight of units in each cell of a public grid over public axes.
 
-ScoreHistogram({rows of unit i}, axes, edges, mu):
+ScoreMap({rows of unit i}, axes, edges, mu):
   1  scores of a row <- (row - origin) axes; cell of the row <- the cell that contains its scores, or "outside" 2
   a unit has weight 1, shared equally by its valid rows; the sum of a cell includes the shares of the rows in it,
      rounded down to the grid
@@ -32,7 +32,7 @@ MOST_CELLS = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Picture:
+class ScoreGrid:
     """Axes, cells and groups of a score histogram. All of them are public.
 
     Parameters
@@ -51,7 +51,7 @@ class Picture:
     Examples
     --------
     >>> edges = np.array([0.0, 1.0, 2.0])
-    >>> Picture(axes=np.eye(2), origin=np.zeros(2), edges=(edges, edges)).shape
+    >>> ScoreGrid(axes=np.eye(2), origin=np.zeros(2), edges=(edges, edges)).shape
     (2, 2)
     """
 
@@ -102,7 +102,7 @@ class CellSums:
 
     Parameters
     ----------
-    inside : array of the shape of the picture
+    inside : array of the shape of the grid
         The sum of every cell.
     outside : array of shape (groups,), or ()
         The sum of the weights beyond the edges.
@@ -116,15 +116,15 @@ class CellSums:
 
 
 def score_histogram(
-    population: SampledPopulation, picture: Picture, *, mu: float, veil: Veil, what: str = "score histogram"
+    population: SampledPopulation, grid: ScoreGrid, *, mu: float, veil: Veil, what: str = "score histogram"
 ) -> CellSums:
-    """Release the weight of units in every cell of `picture`, plus Gaussian noise.
+    """Release the weight of units in every cell of `grid`, plus Gaussian noise.
 
     Parameters
     ----------
     population : SampledPopulation
         A population of rows or people, with any tensor.
-    picture : Picture
+    grid : ScoreGrid
         Public axes, edges and number of groups.
     mu : float
         Cost of the release.
@@ -169,48 +169,48 @@ def score_histogram(
     >>> X = np.tile([[1.0, 2.0], [-1.0, 2.0], [1.0, -2.0], [-1.0, -2.0]], (2500, 1))
     >>> veil = Veil(Ledger(Budget.from_mu(1.0)))
     >>> edges = np.array([-4.0, 0.0, 4.0])
-    >>> picture = Picture(axes=np.eye(2), origin=np.zeros(2), edges=(edges, edges))
+    >>> grid = ScoreGrid(axes=np.eye(2), origin=np.zeros(2), edges=(edges, edges))
     >>> rows = SampledPopulation(samples.rows(X), MeanRows())
-    >>> sums = score_histogram(rows, picture, mu=1.0, veil=veil)
+    >>> sums = score_histogram(rows, grid, mu=1.0, veil=veil)
     >>> sums.inside.shape, bool(np.all(np.abs(sums.inside - 2500) < 200)), sums.noise < 1.01
     ((2, 2), True, True)
     """
     operator = population.operator
     if not made_of_rows(operator):
         raise InvalidInputError("a score histogram needs rows or people: units given as matrices have no scores.")
-    if operator.d != picture.d:
-        raise InvalidInputError(f"expected rows with {picture.d} columns, got {operator.d} columns.")
-    grant = veil.gaussian(what, mu=mu, sensitivity=_sensitivity(veil), draws=picture.size, purpose=Purpose.SCORES)
+    if operator.d != grid.d:
+        raise InvalidInputError(f"expected rows with {grid.d} columns, got {operator.d} columns.")
+    grant = veil.gaussian(what, mu=mu, sensitivity=_sensitivity(veil), draws=grid.size, purpose=Purpose.SCORES)
     whole = (1 << -grant.exponent) if grant.exponent <= 0 else 0
-    sums = population.reduce(CellQuery(operator=operator.without_data(), picture=picture, whole=whole))
-    noisy = grant.release(sums).reshape(picture.groups or 1, -1)
-    inside, outside = noisy[:, :-1].reshape(picture.shape), noisy[:, -1]
+    sums = population.reduce(CellQuery(operator=operator.without_data(), grid=grid, whole=whole))
+    noisy = grant.release(sums).reshape(grid.groups or 1, -1)
+    inside, outside = noisy[:, :-1].reshape(grid.shape), noisy[:, -1]
     return CellSums(
-        inside=inside, outside=outside.reshape(picture.shape[: picture.groups is not None]), noise=grant.scale
+        inside=inside, outside=outside.reshape(grid.shape[: grid.groups is not None]), noise=grant.scale
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CellQuery:
-    """Query for the sums of weights in the cells of a picture; its state is a whole number of grid steps per cell.
+    """Query for the sums of weights in the cells of a grid; its state is a whole number of grid steps per cell.
 
     Parameters
     ----------
     operator : RowsOperator or PeopleOperator
         The operator, without data.
-    picture : Picture
+    grid : ScoreGrid
         Axes, edges and number of groups.
     whole : int
         Number of grid steps in a weight of 1.
     """
 
     operator: RowsOperator | PeopleOperator
-    picture: Picture
+    grid: ScoreGrid
     whole: int
 
     def zero(self) -> IntArray:
         """Return empty cells."""
-        return np.zeros(self.picture.size, dtype=np.int64)
+        return np.zeros(self.grid.size, dtype=np.int64)
 
     def add(self, state: IntArray, chunk: Chunk) -> IntArray:
         """Add the weights of a chunk of rows, or of people."""
@@ -243,52 +243,52 @@ class CellQuery:
     def _cells(self, values: Any) -> IntArray:
         """Step 1: return the number of the cell of every row; -1 for rows that add nothing."""
         out = np.empty(values.shape[0], dtype=np.int64)
-        for where in cut(len(out), 64 if self.operator.sparse else 4 * self.picture.d):
+        for where in cut(len(out), 64 if self.operator.sparse else 4 * self.grid.d):
             out[where] = self._of_piece(values[where])
         return out
 
     def _of_piece(self, values: Any) -> IntArray:
         scores, good, codes = self._scores(values)
         cell, inside = np.zeros(len(scores), dtype=np.int64), good.copy()
-        for score, edges in zip(scores.T, self.picture.edges, strict=True):
+        for score, edges in zip(scores.T, self.grid.edges, strict=True):
             place = np.searchsorted(edges, score, side="right") - 1
             place[score == edges[-1]] = len(edges) - 2
             inside &= (place >= 0) & (place < len(edges) - 1)
             cell = cell * (len(edges) - 1) + place
-        per_group = self.picture.size // (self.picture.groups or 1)
+        per_group = self.grid.size // (self.grid.groups or 1)
         cell = np.where(inside, cell, per_group - 1)
         return np.where(good, codes * per_group + cell, -1)
 
     def _scores(self, values: Any) -> tuple[FloatArray, BoolArray, IntArray]:
         """Return the scores of rows, which rows are valid, and their groups."""
-        picture, d = self.picture, len(self.picture.axes)
+        grid, d = self.grid, len(self.grid.axes)
         if self.operator.sparse and self.operator.shift is None and self.operator.removed is None:
-            scores, squares, last = _sparse_scores(values, picture)
+            scores, squares, last = _sparse_scores(values, grid)
         else:
             rows = self.operator.dense(values)
             plain = np.ascontiguousarray(rows[:, :d])
-            scores = row_product(plain, picture.axes, shift=picture.origin)
+            scores = row_product(plain, grid.axes, shift=grid.origin)
             squares, last = squared_row_norms(plain), rows[:, d:].ravel()
         good = np.isfinite(squares) & np.isfinite(scores).all(axis=1)
         codes = np.zeros(len(scores), dtype=np.int64)
-        if picture.groups is not None:
-            known = np.isin(last, np.arange(picture.groups))
+        if grid.groups is not None:
+            known = np.isin(last, np.arange(grid.groups))
             good &= known
             codes[known] = last[known].astype(np.int64)
         return scores, good, codes
 
 
-def _sparse_scores(values: Any, picture: Picture) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _sparse_scores(values: Any, grid: ScoreGrid) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the scores, squared norms and last column of sparse rows, from their stored entries."""
-    n, d = values.shape[0], len(picture.axes)
+    n, d = values.shape[0], len(grid.axes)
     of_row, column = np.repeat(np.arange(n), np.diff(values.indptr)), values.indices
     x = values.data.astype(np.float64)
     own = column < d
     of_row_own, column_own, x_own = of_row[own], column[own], x[own]
     with np.errstate(invalid="ignore", over="ignore"):
-        columns = [x_own * axis[column_own] for axis in picture.axes.T]
+        columns = [x_own * axis[column_own] for axis in grid.axes.T]
         sums = sums_by(of_row_own, n, [*columns, x_own * x_own])
-    scores = sums[:, :-1] - [math.fsum(axis * picture.origin) for axis in picture.axes.T]
+    scores = sums[:, :-1] - [math.fsum(axis * grid.origin) for axis in grid.axes.T]
     return scores, sums[:, -1], sums_by(of_row[~own], n, [x[~own]])[:, 0]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from eigenveil._atomic_files import written_whole
 from eigenveil.estimators import DPPCA
-from eigenveil.estimators.scores.picture import ScoreHistogram
+from eigenveil.estimators.scores.score_map import ScoreMap
 from eigenveil.persistence.strict_json import DamagedFileError, parse
 
 NAME = "score-map.json"
@@ -20,7 +20,7 @@ _KEYS = {"format", "model", "components", "edges", "counts", "outside", "labels"
 _MOST = 1 << 29
 
 
-def plain_map(scores: ScoreHistogram) -> dict[str, Any]:
+def plain_map(scores: ScoreMap) -> dict[str, Any]:
     """Convert the released numbers of a map to JSON values."""
     return {
         "components": [int(number) for number in scores.components],
@@ -32,7 +32,7 @@ def plain_map(scores: ScoreHistogram) -> dict[str, Any]:
     }
 
 
-def save_map(scores: ScoreHistogram | None, model: DPPCA, folder: pathlib.Path) -> None:
+def save_map(scores: ScoreMap | None, model: DPPCA, folder: pathlib.Path) -> None:
     """Save the map to the folder of its model. If `scores` is None, remove an existing map.
 
     Notes
@@ -50,7 +50,7 @@ def save_map(scores: ScoreHistogram | None, model: DPPCA, folder: pathlib.Path) 
         part.write_text(json.dumps(content, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def load_map(model: DPPCA, folder: pathlib.Path) -> ScoreHistogram | None:
+def load_map(model: DPPCA, folder: pathlib.Path) -> ScoreMap | None:
     """Load the map of a model that was loaded from this folder. Return None if there is no map.
 
     Raises
@@ -79,7 +79,7 @@ def _fingerprint(model: DPPCA) -> str:
     return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()
 
 
-def _checked(found: dict[str, Any], model: DPPCA) -> ScoreHistogram:
+def _checked(found: dict[str, Any], model: DPPCA) -> ScoreMap:
     edges, components, labels = found["edges"], found["components"], found["labels"]
     _require(isinstance(edges, list) and len(edges) == 2)
     grids = [_numbers(grid, axes=1) for grid in edges]
@@ -94,7 +94,7 @@ def _checked(found: dict[str, Any], model: DPPCA) -> ScoreHistogram:
     )
     _require(isinstance(components, list) and len(components) == 2 and components[0] != components[1])
     _require(all(type(number) is int and 1 <= number <= model.n_components_ for number in components))
-    return ScoreHistogram(
+    return ScoreMap(
         counts=counts,
         outside=outside,
         edges=(grids[0], grids[1]),

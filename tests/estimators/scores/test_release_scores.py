@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 import eigenveil as ev
 from eigenveil import DPPCA
 from eigenveil.errors import BudgetExceededError, InvalidInputError
-from eigenveil.estimators.scores.picture import nearest_histogram
+from eigenveil.estimators.scores.score_map import nearest_histogram
 from eigenveil.mechanisms.noise import veil as veils
 from eigenveil.privacy import Budget, Ledger
 
