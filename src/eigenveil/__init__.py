@@ -68,7 +68,7 @@ _ROOMS = {
     **dict.fromkeys(("Release", "TrackedStream", "black_box_pca", "dp_gauss_1", "dp_gauss_2"), "algorithms"),
     **dict.fromkeys(("dp_power_method", "k_dp_ojas", "k_dp_pca", "oja", "tracked_pca"), "algorithms"),
 }
-"""Where names come from; rooms are loaded when first asked for, as numpy, scipy and others take their time."""
+"""The package that defines each name. Packages are imported on first use, because imports are slow."""
 
 
 def __getattr__(name: str) -> Any:
