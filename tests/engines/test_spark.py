@@ -132,14 +132,23 @@ def test_a_persons_rows_are_in_one_order_however_they_arrive(spark, monkeypatch)
 
 
 def test_people_are_whole_in_partitions_of_several_blocks(spark):
-    """Rows of 400 columns: a partition has several blocks, and tables are cut between buckets."""
+    """All 19 MB are in one partition, whatever the buckets; small batches let tables be cut between them."""
     wide = np.random.default_rng(2).normal(size=(6000, 400))
     table = pa.table({f"x{i}": wide[:, i] for i in range(400)} | {"who": TABLE["who"]})
-    source = open_source(spark.createDataFrame(table).repartition(3), units="who")
-    assert max(records for _, records in source.rows.found.values()) > 1
+    frame = spark.createDataFrame(table).repartition(3)
+    names = "spark.sql.shuffle.partitions", "spark.sql.execution.arrow.maxRecordsPerBatch"
+    before = [spark.conf.get(name) for name in names]
+    try:
+        for name, value in zip(names, ("1", "100"), strict=True):
+            spark.conf.set(name, value)
+        source = open_source(frame, units="who")
+    finally:
+        for name, value in zip(names, before, strict=True):
+            spark.conf.set(name, value)
+    assert [records > 3 for _, records in source.rows.found.values()] == [True]
     units = [block.units for block in source.blocks()]
     assert sum(units) == len(np.unique(TABLE["who"]))
-    assert SparkEngine().reduce(source.partitions(), FullPlan(), SlotsQuery(5)).sum() == sum(units)
+    assert SparkEngine().reduce(source.partitions(), FullPlan(), SlotsQuery(1)).sum() == sum(units)
 
 
 def test_what_spark_brings_together_is_checked(spark, monkeypatch):
