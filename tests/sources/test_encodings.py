@@ -201,11 +201,11 @@ def test_units_and_origins():
 @pytest.mark.parametrize(
     ("data", "how", "said"),
     [
-        (pa.array([1, 2]), ["north"], "holds whole numbers (int64), and 'north'"),
-        (pa.array([1, 2]), ["1.5"], "'1.5' in its list"),
+        (pa.array([1, 2]), ["north"], "holds whole numbers (int64), but the entry 'north'"),
+        (pa.array([1, 2]), ["1.5"], "'1.5' of its list"),
         (pa.array([1, 2]), ["1", "01"], "a value twice"),
-        (pa.array([1.5]), ["nan"], "holds numbers (double), and 'nan'"),
-        (pa.array([True]), ["yes"], "holds truth values (bool), and 'yes'"),
+        (pa.array([1.5]), ["nan"], "holds numbers (double), but the entry 'nan'"),
+        (pa.array([True]), ["yes"], "holds truth values (bool), but the entry 'yes'"),
         (pa.array([dt.date(2020, 1, 1)]), ["2020-01-01"], "encode={'x': 'days since 2000-01-01'}"),
         (pa.array([b"a"]), ["a"], "but 'x' holds something else (binary)"),
         (pa.array([[1]]), ["a"], "something else"),

@@ -59,7 +59,7 @@ def test_what_is_refused_is_refused_by_schema(tmp_path):
     for data, column, match in (
         (path, "x", "is of type double"),
         (path, "sight", "one column of labels 'sight'"),
-        (TABLE, "site", "need files with named columns"),
+        (TABLE, "site", "expected files with named columns"),
     ):
         with pytest.raises(InvalidInputError, match=match):
             open_labelled(data, layout=Layout.of(["x"]), units=None, labels_in=column, labels=["a"])

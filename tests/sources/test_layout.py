@@ -63,15 +63,15 @@ def test_all_columns_but_the_ids_by_default():
     ("given", "said"),
     [
         ({"columns": ["lab_c"]}, "there is no column 'lab_c'"),
-        ({"columns": ["id"]}, "says whose row it is"),
-        ({"columns": ["age"], "encode": SITES}, "encode names column 'site', which is not among the columns"),
+        ({"columns": ["id"]}, "holds the ids of the units"),
+        ({"columns": ["age"], "encode": SITES}, "encode names column 'site', which is not among the selected columns"),
         ({"columns": ["age"], "fill": {"lab_a": 0}}, "fill names column 'lab_a', which is not among"),
         ({"encode": {"sites": ["a"]}}, "Did you mean 'site'?"),
         ({"fill": {"q_*": 0}}, "there is no column 'q_*'"),
         ({"fill": {"site": 0}, "encode": SITES}, "'site' is encoded by a list"),
         ({"fill": {"lab_*": 0, "*_a": 1}}, "fill has two patterns with different values for column 'lab_a'"),
         ({"encode": {"si*": ["a"], "*te": ["b"]}}, "encode has two patterns"),
-        ({"names": ["site", "site=a"], "unit": None, "encode": {"site": ["a"]}}, "got more of 'site=a'"),
+        ({"names": ["site", "site=a"], "unit": None, "encode": {"site": ["a"]}}, "got 'site=a' more than once"),
     ],
 )
 def test_what_does_not_go_with_the_names_is_refused(given, said):
@@ -235,7 +235,7 @@ def test_names_that_come_twice(tmp_path):
         assert values(data, columns=["b"]).tolist() == [[3.0]]
         with pytest.raises(InvalidInputError, match="every column once"):
             open_source(data)
-    with pytest.raises(InvalidInputError, match="names of their own"):
+    with pytest.raises(InvalidInputError, match="unique names of columns"):
         open_source(table.to_pandas(), columns=["b"])
 
 
@@ -243,7 +243,7 @@ def test_the_hint_shows_what_to_write():
     table = pa.table({"x": [1.0], "site": ["a"], "visit": [DAY], "odd": [[1]]})
     with pytest.raises(InvalidInputError) as failure:
         open_source(table)
-    assert "among those that hold numbers ('x')" in str(failure.value)
+    assert "that hold numbers ('x')" in str(failure.value)
     assert "encode={'site': ['a', 'b'], 'visit': 'days since 2000-01-01'}" in str(failure.value)
     with pytest.raises(InvalidInputError, match="No column holds numbers"):
         open_source(table.select(["odd"]))
