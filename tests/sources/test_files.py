@@ -177,14 +177,14 @@ def test_no_columns(tmp_path):
 def test_paths_that_lead_nowhere(tmp_path):
     assert "there is no file or folder" in message(tmp_path / "a.parquet")
     assert "no file matches" in message(str(tmp_path / "*.parquet"))
-    assert "holds no data files" in message(tmp_path)
+    assert "contains no data files" in message(tmp_path)
     (tmp_path / "a.xlsx").write_text("?")
-    assert "by its ending" in message(tmp_path / "a.xlsx")
+    assert "from its extension" in message(tmp_path / "a.xlsx")
 
 
 def test_mixed_and_repeated_files(tmp_path):
     write(tmp_path / "a.parquet", 0, 1)
-    assert "named twice" in message([tmp_path / "a.parquet", str(tmp_path / "*.parquet")])
+    assert "expected every file once" in message([tmp_path / "a.parquet", str(tmp_path / "*.parquet")])
     (tmp_path / "a.csv").write_text("x\n1\n")
     assert "one format, got csv, parquet" in message(tmp_path)
 
@@ -241,7 +241,7 @@ def test_numpy_files(tmp_path):
     np.savez(tmp_path / "two.npz", a=np.ones((1, 1)), b=np.ones((1, 1)))
     assert "found 2: ['a', 'b']" in message(tmp_path / "two.npz")
     np.save(tmp_path / "o.npy", np.array([[CANARY, None]], dtype=object))
-    assert "holds objects" in message(tmp_path / "o.npy")
+    assert "contains objects" in message(tmp_path / "o.npy")
     assert "expected one .npy" in message(str(tmp_path / "*.npy"))
 
 
@@ -263,7 +263,7 @@ def test_an_array_that_was_replaced_after_opening_is_refused(tmp_path, other):
         operator = samples.rows(str(tmp_path / name))
         save(tmp_path / f"new-{name}", np.ones(other))
         (tmp_path / f"new-{name}").replace(tmp_path / name)
-        with pytest.raises(InvalidInputError, match="another array than when it was opened"):
+        with pytest.raises(InvalidInputError, match="as when it was opened, but its shape or type has changed"):
             list(operator.source.blocks())
 
 
@@ -311,7 +311,7 @@ def test_an_npz_is_refused_by_its_schema(tmp_path):
     for name, array, said in (
         ("flat", np.ones(3), "2-D"),
         ("text", np.array([[CANARY]]), "real numbers"),
-        ("objects", np.array([[CANARY, None]], dtype=object), "holds objects"),
+        ("objects", np.array([[CANARY, None]], dtype=object), "contains objects"),
         ("none", np.ones((3, 0)), "at least one column"),
     ):
         np.savez(tmp_path / f"{name}.npz", array)

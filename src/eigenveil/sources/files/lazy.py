@@ -1,6 +1,6 @@
-"""Frames that are not computed yet (polars' lazy frames, DuckDB's relations and whatever else narwhals knows).
+"""Lazy frames: polars' lazy frames, DuckDB's relations and all others that narwhals supports.
 
-They are computed once, into a file, and read from there.
+A lazy frame is computed once, into a file, and read from that file.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from eigenveil.sources.source import Source
 
 
 def accepts(data: Any) -> bool:
-    """Whether this is a lazy frame."""
+    """Return whether the data are a lazy frame."""
     return isinstance(narwhal(data), nw.LazyFrame)
 
 
 def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
-    """A source of the rows that the frame has when it is computed, which happens here.
+    """Compute the frame, and return a source of its rows.
 
-    A frame may leave out rows by their values, or order them so, and places are then not fixed. Rows of a database
-    come in an order of its own, so the ids of people must be one of the columns.
+    A frame may exclude or order rows by their values, so places are not fixed. A database returns rows in an
+    arbitrary order, so the ids of people must be one of its columns.
     """
     frame: nw.LazyFrame[Any] = narwhal(data)
     if not (isinstance(units, str | None) or frame.implementation.is_polars()):
