@@ -263,7 +263,7 @@ def test_an_array_that_was_replaced_after_opening_is_refused(tmp_path, other):
         operator = samples.rows(str(tmp_path / name))
         save(tmp_path / f"new-{name}", np.ones(other))
         (tmp_path / f"new-{name}").replace(tmp_path / name)
-        with pytest.raises(InvalidInputError, match="as when it was opened, but its shape or type has changed"):
+        with pytest.raises(InvalidInputError, match="as it was when opened, but its shape or type has changed"):
             list(operator.source.blocks())
 
 

@@ -20,6 +20,7 @@ from eigenveil.sources.files import csv_files, scans
 from eigenveil.sources.files import row_cache as module
 from eigenveil.sources.files.row_cache import Keeper, KeptSource, kept, room_in_memory
 from eigenveil.sources.files.spool import Spool
+from eigenveil.sources.people import on_disk
 from eigenveil.sources.source import Block
 
 ROWS = np.random.default_rng(0).normal(size=(600, 3))

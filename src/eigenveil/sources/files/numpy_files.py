@@ -102,7 +102,7 @@ class RowsInFile:
         array = attempt(lambda: _opened(self.path, thin=self.sparse), _unreadable(self.path), *_ERRORS)
         if array.shape != self.shape or array.dtype != self.dtype:
             raise UnreadableError(
-                f"expected the same array in {self.path!r} as when it was opened, but its shape or type has changed.",
+                f"expected the array in {self.path!r} as it was when opened, but its shape or type has changed.",
                 hint="Open the file again when it is completely written.",
             )
         return in_memory.hold(array, layout=self.layout, units=None)

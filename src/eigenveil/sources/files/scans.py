@@ -218,7 +218,7 @@ def _parquet_batches(path: str, names: list[str], height: int) -> Iterator[pa.Re
 
 
 def _small_group(file: Any, group: int, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-    """Yield a row group, decoded a few columns at a time: decoding takes several times the memory of its result."""
+    """Yield a row group, decoded a few columns at a time: decoding takes several times the result's memory."""
     some = max(1, _DECODED // (8 * max(1, rows)))
     columns: list[pa.ChunkedArray] = []
     for start in range(0, len(names), some):
