@@ -1,4 +1,4 @@
-"""Arrays, sparse matrices, frames, tables and blocks: what is kept, what is refused, and in which words."""
+"""Arrays, sparse matrices, frames, tables and blocks: conversion, refusals and their messages."""
 
 import numpy as np
 import pandas as pd
@@ -118,7 +118,7 @@ def test_columns_with_names():
     assert open_source(pd.DataFrame(np.ones((2, 3))), columns=[2, 0]).columns == ("2", "0")
 
 
-def test_names_of_units_need_names_of_columns():
+def test_a_unit_name_needs_named_columns():
     assert "have no names" in message(np.ones((2, 2)), units="id")
     assert "have no names" in message(sparse.eye_array(2, format="csr"), units="id")
 
@@ -131,7 +131,7 @@ def test_blocks_that_change():
     assert [block.values.tolist() for block in open_source(frames, columns=["a"]).blocks()] == [[[1]], [[2]]]
 
 
-def test_blocks_that_are_none():
+def test_invalid_blocks():
     assert "got str as block 1" in message([np.ones((2, 2)), "a"])
     assert "got int as block 0" in message(iter([5]))
     assert "1-D" in message(iter([np.ones(2)]))
@@ -153,7 +153,7 @@ def test_a_reader_without_batches():
     assert list(opened.blocks()) == []
 
 
-def test_large_blocks_are_cut():
+def test_large_blocks_are_split():
     blocks = list(open_source([np.zeros((300_000, 10))]).blocks())
     assert max(block.values.nbytes for block in blocks) <= 8 << 20
 
@@ -167,4 +167,4 @@ def test_nothing_shows_values():
         repr(open_source(frame, units="a")),
         *(repr(open_source(one)) for one in everything),
     ]
-    assert not any(str(CANARY) in text for text in shown)  # an address in memory may hold its first digits
+    assert not any(str(CANARY) in text for text in shown)  # an address in memory may contain its first digits

@@ -15,7 +15,7 @@ from eigenveil.sources.files.any_files import has_paths, scan_of
 from eigenveil.sources.files.csv_files import CsvScan, as_text
 from eigenveil.sources.files.scans import Scan
 from eigenveil.sources.memory import arrow
-from eigenveil.sources.memory.frames import names_of, narwhal
+from eigenveil.sources.memory.frames import names_of, to_narwhals
 
 _HEIGHT = 1 << 15
 
@@ -70,7 +70,7 @@ def open_kept(data: Any, wanted: Any) -> KeptColumns:
     scan = scan_of(data, None) if has_paths(data) else None
     if scan is not None:
         return _of_scan(scan, wanted)
-    table = data if arrow.accepts(data) else narwhal(data)
+    table = data if arrow.accepts(data) else to_narwhals(data)
     if isinstance(table, nw.DataFrame):
         frame = nw.maybe_reset_index(table)
         chosen = frame[:, choose_names(names_of(frame), wanted)].to_arrow()

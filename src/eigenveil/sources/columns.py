@@ -14,7 +14,7 @@ from eigenveil.errors import InvalidInputError
 _SHOWN = 8
 
 
-def some(names: Sequence[str]) -> str:
+def quote_some(names: Sequence[str]) -> str:
     """Return the first few names, quoted, for a message."""
     return ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
 
@@ -34,7 +34,7 @@ def choose_names(names: Sequence[str], wanted: Any, *, unit: str | None = None) 
     else:
         wishes = [wanted] if isinstance(wanted, str) else [str(wish) for wish in wanted]
         chosen = [name for wish in wishes for name in _matches(names, wish, unit)]
-    _refuse_none(chosen)
+    _refuse_no_columns(chosen)
     _refuse_duplicates(chosen, names)
     return [names.index(name) for name in chosen]
 
@@ -58,11 +58,11 @@ def choose_positions(width: int, wanted: Any) -> list[int] | None:
     [4, 0]
     """
     if width == 0:
-        _refuse_none([])
+        _refuse_no_columns([])
     if wanted is None:
         return None
     positions = [_position(wish, width) for wish in ([wanted] if isinstance(wanted, str) else wanted)]
-    _refuse_none(positions)
+    _refuse_no_columns(positions)
     _refuse_duplicates(positions, range(width))
     return positions
 
@@ -90,7 +90,7 @@ def _matches(names: Sequence[str], wish: str, unit: str | None) -> list[str]:
 
 def _alternatives(names: Sequence[str], wish: str) -> str:
     close = difflib.get_close_matches(wish, names)
-    return f"Did you mean {some(close)}?" if close else f"The columns are {some(list(names))}."
+    return f"Did you mean {quote_some(close)}?" if close else f"The columns are {quote_some(list(names))}."
 
 
 def _position(wish: Any, width: int) -> int:
@@ -104,7 +104,7 @@ def _position(wish: Any, width: int) -> int:
     )
 
 
-def _refuse_none(chosen: Sequence[object]) -> None:
+def _refuse_no_columns(chosen: Sequence[object]) -> None:
     if not chosen:
         raise InvalidInputError("expected at least one column of numbers, got none.", hint="Check columns=[...].")
 
@@ -114,7 +114,7 @@ def _refuse_duplicates(chosen: Sequence[str] | Sequence[int], names: Sequence[st
     twice = [str(name) for name, times in Counter(chosen).items() if times > 1 or count[name] > 1]
     if twice:
         raise InvalidInputError(
-            f"expected every column once, got {some(twice)} more than once.",
+            f"expected every column once, got {quote_some(twice)} more than once.",
             hint="Give each selected column a unique name and select it once; check whether globs overlap.",
         )
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources.columns import by_column, choose_names, choose_positions, some
+from eigenveil.sources.columns import by_column, choose_names, choose_positions, quote_some
 from eigenveil.sources.encodings import Categories, Encoding, Since, read_encoding
 from eigenveil.sources.kinds import ColumnType, Kind
 
@@ -70,7 +70,7 @@ class Layout:
         """Return the same layout for other columns."""
         return replace(self, columns=_read_columns(columns))
 
-    def unlike(self, other: Layout) -> list[str]:
+    def differing_parts(self, other: Layout) -> list[str]:
         """Return the names of the parts that differ from those of `other`."""
         return [name for name in ("columns", "encode", "fill") if getattr(self, name) != getattr(other, name)]
 
@@ -327,7 +327,7 @@ def _refuse_one_name_twice(exact: Layout) -> None:
     if exact.encode and exact.names is not None and len(set(exact.names)) != len(exact.names):
         twice = [name for place, name in enumerate(exact.names) if name in exact.names[:place]]
         raise InvalidInputError(
-            f"expected unique names of columns after encoding, got {some(twice)} more than once.",
+            f"expected unique names of columns after encoding, got {quote_some(twice)} more than once.",
             hint="Rename the column, or remove it from columns=[...].",
         )
 
@@ -335,8 +335,8 @@ def _refuse_one_name_twice(exact: Layout) -> None:
 def _refuse_types(bad: Sequence[str], good: Sequence[str], types: Mapping[str, ColumnType]) -> None:
     """Refuse columns that do not hold numbers, and show how to encode them."""
     listed = ", ".join(f"{name!r} ({types[name].name})" for name in bad[:_SHOWN])
-    ways = {name: _way(types[name]) for name in bad[:_SHOWN] if types[name].kind is not Kind.OTHER}
-    choose = f"Select columns=[...] that hold numbers ({some(good)})."
+    ways = {name: _example_encoding(types[name]) for name in bad[:_SHOWN] if types[name].kind is not Kind.OTHER}
+    choose = f"Select columns=[...] that hold numbers ({quote_some(good)})."
     hints = [choose if good else "No column holds numbers."]
     if ways:
         hints.append(f"Or declare public encodings of other columns: encode={ways}.")
@@ -348,7 +348,7 @@ def _refuse_types(bad: Sequence[str], good: Sequence[str], types: Mapping[str, C
     )
 
 
-def _way(type_: ColumnType) -> str | list[str]:
+def _example_encoding(type_: ColumnType) -> str | list[str]:
     return "days since 2000-01-01" if type_.kind is Kind.DATE else ["a", "b"]
 
 

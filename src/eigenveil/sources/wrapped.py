@@ -74,8 +74,8 @@ class WrappedPartition:
 
     @property
     def opened_from(self) -> tuple[Callable[[Any], Partition], Any]:
-        """Opener and piece, as `where` returns them."""
-        opener, piece = where(self.partition)
+        """Opener and piece, as `opener_and_piece` returns them."""
+        opener, piece = opener_and_piece(self.partition)
         return Reopener(replace(self, partition=None), opener), piece
 
 
@@ -92,7 +92,7 @@ class Reopener:
         return wrapped
 
 
-def where(partition: Partition) -> tuple[Callable[[Any], Partition] | None, Any]:
+def opener_and_piece(partition: Partition) -> tuple[Callable[[Any], Partition] | None, Any]:
     """Return the opener of a partition, and the piece that it opens; mostly None and the partition itself.
 
     An engine passes the piece to its cluster, which computes it. The opener then opens the computed piece on the

@@ -19,7 +19,7 @@ from eigenveil.sources.files.paths import find
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.memory import in_memory
 from eigenveil.sources.memory.arrays import check_matrix
-from eigenveil.sources.people.buckets import BUCKET, Buckets, check_whole
+from eigenveil.sources.people.buckets import BUCKET, Buckets, check_no_bucket_split
 from eigenveil.sources.source import Block, Partition, Source
 
 _PLACE = "__eigenveil_place__"
@@ -63,20 +63,25 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
 
 
 def _open_array(data: Any, layout: Layout, units: Any) -> Source:
-    """Open an array; if Dask does not know the number of rows, they were selected by value: places are not fixed."""
+    """Open an array.
+
+    If Dask does not know the number of rows, they were selected by their values, so places are not fixed.
+    """
     if math.isnan(data.shape[1]):
         raise InvalidInputError(
             "expected a Dask array whose number of columns is known.",
             hint="Call data.compute_chunk_sizes() first.",
         )
     check_matrix("array", data.dtype, data.shape)  # types of objects would depend on the values of each piece
-    thin = bool(sparse.issparse(getattr(data, "_meta", None)))
-    kind = (sparse.csr_array if thin else np.empty)((0, data.shape[1]), dtype=data.dtype)
+    is_sparse = bool(sparse.issparse(getattr(data, "_meta", None)))
+    kind = (sparse.csr_array if is_sparse else np.empty)((0, data.shape[1]), dtype=data.dtype)
     schema = in_memory.open_kind(kind, layout=layout, units=units)
     pieces = data.rechunk({1: -1}).to_delayed().ravel().tolist()
     known = not math.isnan(data.shape[0])
     size = data.nbytes if known else math.inf
-    return DaskSource(schema, tuple(pieces), PieceOpener(layout, sparse=thin), fixed_places=known, nbytes=size)
+    return DaskSource(
+        schema, tuple(pieces), PieceOpener(layout, sparse=is_sparse), fixed_places=known, nbytes=size
+    )
 
 
 def _open_frame(data: Any, layout: Layout, units: str | None) -> Source:
@@ -200,7 +205,7 @@ class DaskPeople(_Collection):
     opener: PieceOpener
 
     def gathered(self, client: Any = None) -> DaskSource:
-        """Return a source of people that a cluster has grouped; without a client, Dask uses its default scheduler."""
+        """Return a source of people, grouped by the cluster of `client`, or by Dask's default scheduler."""
         with nullcontext() if client is None else client.as_current():
             frame = _gathered(self.frame, self.unit)
             return DaskSource(self.schema, tuple(frame.to_delayed()), self.opener, fixed_places=False)
@@ -265,7 +270,7 @@ def _gathered(frame: Any, unit: Any) -> Any:
     shuffled = marked.shuffle(on=BUCKET, npartitions=frame.npartitions)
     shuffled = computed(shuffled.map_partitions(_in_order, meta=meta).persist)
     found = computed(shuffled.map_partitions(_buckets_of, meta=meta[[BUCKET]]).compute)
-    check_whole(found[BUCKET].to_numpy(), "Dask")
+    check_no_bucket_split(found[BUCKET].to_numpy(), "Dask")
     return shuffled
 
 

@@ -93,14 +93,14 @@ class Unpacked:
         for batch in self.batches:
             for copy, found, goes_on, offsets, values in zip(*batch.select(SCHEMA.names).columns, strict=True):
                 if (copy.as_py(), found.as_py()) != (known.copy, place):
-                    raise _changed()
+                    raise _changed_error()
                 place += 1
                 held.append(values.as_buffer())
                 if not goes_on.as_py():
                     yield self._block(held, offsets.as_buffer())
                     held = []
         if held or place != known.records:
-            raise _changed()
+            raise _changed_error()
 
     def _block(self, held: list[pa.Buffer], offsets: pa.Buffer | None) -> Block:
         data = held[0] if len(held) == 1 else b"".join(held)
@@ -108,7 +108,7 @@ class Unpacked:
         return Block(values, None if offsets is None else np.frombuffer(offsets, np.int64))
 
 
-def _changed() -> InvalidInputError:
+def _changed_error() -> InvalidInputError:
     return InvalidInputError(
         "the cluster did not return the rows of a partition as it kept them.",
         hint="This is an error of the cluster, not of the data; nothing was released.",

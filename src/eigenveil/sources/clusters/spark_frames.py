@@ -14,12 +14,12 @@ from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources.clusters.dask_collections import PieceOpener
 from eigenveil.sources.clusters.packed import SCHEMA, Packer, Unpacker
 from eigenveil.sources.columns import find_unit
-from eigenveil.sources.files.arrow_streams import ids_by_place
+from eigenveil.sources.files.arrow_streams import separate_ids_error
 from eigenveil.sources.guard import attempt
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.memory import in_memory
 from eigenveil.sources.memory.arrow import on_schema
-from eigenveil.sources.people.buckets import BUCKET, Buckets, check_whole
+from eigenveil.sources.people.buckets import BUCKET, Buckets, check_no_bucket_split
 from eigenveil.sources.source import BLOCK_BYTES, Block, Source
 
 _BUCKETS = 1 << 16
@@ -51,7 +51,7 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     so places are not fixed.
     """
     if not isinstance(units, str | None):
-        raise ids_by_place(data)
+        raise separate_ids_error(data)
     exact = layout.by_names(data.columns, unit=units)
     names = [str(name) for name in exact.columns or ()]
     if units is not None:
@@ -159,7 +159,7 @@ class SparkPartition:
         from pyspark.sql import functions  # noqa: PLC0415  # an extra, and heavy
 
         frame = self.piece.rows.frame
-        with OneByOne(frame.sparkSession):
+        with SingleRecordBatches(frame.sparkSession):
             mine = on_spark(frame.where(functions.spark_partition_id() == self.piece.number).toArrow)
         return self.unpacker(mine.to_batches()).blocks()
 
@@ -190,7 +190,7 @@ def _kept(frame: Any, names: Sequence[str], opener: PieceOpener) -> SparkRows:
     kept = on_spark(frame.mapInArrow(packed, _KEPT).localCheckpoint)
     marks = kept.select(functions.spark_partition_id().alias(_NUMBER), "copy", _IN_IT)
     table: pa.Table = on_spark(marks.toArrow)
-    check_whole(np.frombuffer(b"".join(table.column(_IN_IT).to_pylist()), np.int64), "Spark")
+    check_no_bucket_split(np.frombuffer(b"".join(table.column(_IN_IT).to_pylist()), np.int64), "Spark")
     counted = table.group_by([_NUMBER, "copy"]).aggregate([([], "count_all")])
     found = {one[_NUMBER]: (one["copy"], one["count_all"]) for one in counted.to_pylist()}
     return SparkRows(kept.select(*SCHEMA.names), found)
@@ -260,7 +260,7 @@ def _marked(batch: pa.RecordBatch, buckets: Buckets) -> pa.RecordBatch:
 # -- for the engine --------------------------------------------------------------------------------
 
 
-class OneByOne:
+class SingleRecordBatches:
     """Context in which a session passes records to Python one by one, since each is as large as a block.
 
     The number of records per batch is a setting of the session. The user's value is restored when the last context
@@ -294,7 +294,7 @@ class OneByOne:
                 self._session.conf.set(_AT_A_TIME, before)
 
 
-def refuse_others(pieces: Sequence[Any]) -> SparkRows:
+def common_rows(pieces: Sequence[Any]) -> SparkRows:
     """Return the rows that all pieces belong to; raise an error unless they are pieces of one Spark data frame."""
     rows = {id(piece.rows): piece.rows for piece in pieces if isinstance(piece, SparkPiece)}
     if len(rows) != 1 or not all(isinstance(piece, SparkPiece) for piece in pieces):

@@ -12,7 +12,7 @@ from eigenveil.kernels import Columns
 from eigenveil.sources.files import numpy_files
 from eigenveil.sources.files.csv_files import CsvFiles, CsvScan, read_as_encoded, scan_csv
 from eigenveil.sources.files.paths import find, find_files, is_path
-from eigenveil.sources.files.scans import Scan, parsed_elsewhere, scan_dataset, scan_feather, scan_parquet
+from eigenveil.sources.files.scans import Scan, scan_dataset, scan_feather, scan_parquet, text_parser_error
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.memory.arrow import on_schema
 from eigenveil.sources.people.on_disk import PeopleOnDisk
@@ -78,7 +78,7 @@ def open_scan(scan: Scan, *, layout: Layout, units: Any, fixed_places: bool = Tr
 def _scan_of_dataset(data: Any) -> Scan:
     """Return a scan of a dataset; refuse datasets of text files, where one malformed line can change others."""
     if _of_text(data):
-        raise parsed_elsewhere("a dataset")
+        raise text_parser_error("a dataset")
     return scan_dataset(data)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources.columns import find_unit
 from eigenveil.sources.files.any_files import open_scan
-from eigenveil.sources.files.scans import parsed_elsewhere, scan_parquet
+from eigenveil.sources.files.scans import scan_parquet, text_parser_error
 from eigenveil.sources.files.temporary import TemporaryFolder
 from eigenveil.sources.guard import attempt, guarded
 from eigenveil.sources.layout import Layout
@@ -38,10 +38,10 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     not fixed.
     """
     if type(data).__module__ in ("pyarrow._csv", "pyarrow._json"):
-        raise parsed_elsewhere("a reader")
+        raise text_parser_error("a reader")
     if not isinstance(units, str | None):
-        raise ids_by_place(data)
-    failure = unanswered(data)
+        raise separate_ids_error(data)
+    failure = failed_query_error(data)
     reader = attempt(lambda: pa.RecordBatchReader.from_stream(data), failure, Exception)
     exact, _ = on_schema(layout, reader.schema, units)
     names = [str(name) for name in exact.columns or ()]
@@ -57,7 +57,7 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     return open_scan(scan_parquet([str(path)], owner=folder), layout=exact, units=units, fixed_places=False)
 
 
-def ids_by_place(data: Any) -> InvalidInputError:
+def separate_ids_error(data: Any) -> InvalidInputError:
     """Return the error for ids that are passed in separately from rows without a fixed order."""
     return InvalidInputError(
         f"expected the name of a column for units of a {type(data).__name__}, whose rows have no fixed order.",
@@ -65,7 +65,7 @@ def ids_by_place(data: Any) -> InvalidInputError:
     )
 
 
-def unanswered(data: Any) -> UnreadableError:
+def failed_query_error(data: Any) -> UnreadableError:
     """Return the error for a query that fails during reading; the database's own message may quote the data."""
     return UnreadableError(
         f"could not read all rows of the {type(data).__name__}: it failed, or was already closed.",

@@ -14,7 +14,7 @@ import pyarrow as pa
 from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources.encodings import Categories
 from eigenveil.sources.files.csv_lines import INNER_COMMA, fields, first_line, pieces, well_formed, widths
-from eigenveil.sources.files.scans import READ_ERRORS, ahead, unreadable_file
+from eigenveil.sources.files.scans import READ_ERRORS, ahead, unreadable_file_error
 from eigenveil.sources.guard import attempt, guarded
 from eigenveil.sources.layout import Layout
 
@@ -82,7 +82,7 @@ class CsvScan:
         """Yield the named columns of all files, one file after the other, with numbers as float64."""
         wanted = pa.schema([self.schema.field(name) for name in names])
         for file in self.files:
-            read = guarded(file.texts(names, file.lines()), unreadable_file(file.path), *READ_ERRORS)
+            read = guarded(file.texts(names, file.lines()), unreadable_file_error(file.path), *READ_ERRORS)
             for batch in ahead(read):
                 columns = [self._read(column, of) for column, of in zip(batch.columns, wanted, strict=True)]
                 yield pa.RecordBatch.from_arrays(columns, schema=wanted)
@@ -122,7 +122,7 @@ class _CsvFile:
 def scan_csv(paths: list[str], unit: str | None = None, *, header: bool | None = None) -> CsvScan:
     """Return a scan of CSV files. A column is numeric if most of its first entries are numbers; ids are text."""
     files = tuple(
-        attempt(partial(_opened, path, header=header), unreadable_file(path), *READ_ERRORS) for path in paths
+        attempt(partial(_opened, path, header=header), unreadable_file_error(path), *READ_ERRORS) for path in paths
     )
     first = files[0]
     if header is None:
@@ -224,7 +224,7 @@ def _numeric_columns(files: Sequence[_CsvFile]) -> list[bool]:
     names = files[0].names
     there, numbers = np.zeros(len(names)), np.zeros(len(names))
     for file in files:
-        head = attempt(partial(_head_texts, file, names), unreadable_file(file.path), *READ_ERRORS)
+        head = attempt(partial(_head_texts, file, names), unreadable_file_error(file.path), *READ_ERRORS)
         for batch in head:
             there += [len(column) - _present(column).null_count for column in batch.columns]
             numbers += [len(column) - _numbers(column).null_count for column in batch.columns]

@@ -19,7 +19,7 @@ from scipy import sparse
 from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources.columns import refuse_named_unit
-from eigenveil.sources.files.scans import empty_file
+from eigenveil.sources.files.scans import empty_file_error
 from eigenveil.sources.guard import attempt
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.memory import in_memory
@@ -43,12 +43,12 @@ def open_numpy(paths: list[str], *, layout: Layout, units: Any) -> Source:
             hint="Pass a list of arrays: [np.load(path, mmap_mode='r') for path in paths].",
         )
     path = paths[0]
-    shape, dtype, thin = _schema(path)
+    shape, dtype, is_sparse = _schema(path)
     if dtype.hasobject:
-        raise _unreadable(path)
-    check_matrix("sparse array" if thin else "array", dtype, shape)
+        raise _unreadable_error(path)
+    check_matrix("sparse array" if is_sparse else "array", dtype, shape)
     refuse_named_unit(units)
-    rows = RowsInFile(path, (shape[0], shape[1]), dtype, layout.by_positions(shape[1]), thin)
+    rows = RowsInFile(path, (shape[0], shape[1]), dtype, layout.by_positions(shape[1]), is_sparse)
     return RowsSource(rows) if units is None else group(rows, units)
 
 
@@ -99,7 +99,7 @@ class RowsInFile:
 
     @cached_property
     def _rows(self) -> Rows:
-        array = attempt(lambda: _opened(self.path, thin=self.sparse), _unreadable(self.path), *_ERRORS)
+        array = attempt(lambda: _opened(self.path, is_sparse=self.sparse), _unreadable_error(self.path), *_ERRORS)
         if array.shape != self.shape or array.dtype != self.dtype:
             raise UnreadableError(
                 f"expected the array in {self.path!r} as it was when opened, but its shape or type has changed.",
@@ -108,8 +108,8 @@ class RowsInFile:
         return in_memory.hold(array, layout=self.layout, units=None)
 
 
-def _unreadable(path: str) -> UnreadableError:
-    return empty_file(path) or UnreadableError(
+def _unreadable_error(path: str) -> UnreadableError:
+    return empty_file_error(path) or UnreadableError(
         f"could not read an array of numbers from {path!r}: it is damaged, or contains objects.",
         hint="Write it with np.save, np.savez (one array) or scipy.sparse.save_npz.",
     )
@@ -118,27 +118,27 @@ def _unreadable(path: str) -> UnreadableError:
 def _schema(path: str) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
     """Return the shape and type of the array in a file, and whether it is sparse."""
     if not _zipped(path):
-        array = attempt(lambda: _opened(path, thin=False), _unreadable(path), *_ERRORS)
+        array = attempt(lambda: _opened(path, is_sparse=False), _unreadable_error(path), *_ERRORS)
         return array.shape, array.dtype, False
-    with attempt(lambda: zipfile.ZipFile(path), _unreadable(path), *_ERRORS) as archive:
+    with attempt(lambda: zipfile.ZipFile(path), _unreadable_error(path), *_ERRORS) as archive:
         names = [name.removesuffix(".npy") for name in archive.namelist()]
-        thin = {"format", "shape", "data"} <= set(names)
-        if not thin and len(names) != 1:
+        is_sparse = {"format", "shape", "data"} <= set(names)
+        if not is_sparse and len(names) != 1:
             raise InvalidInputError(
                 f"expected one array in {path!r}, found {len(names)}: {names}.",
                 hint="Load the array that you need: np.load(path)[name].",
             )
-        read = _sparse_schema if thin else _dense_schema
-        return (*attempt(lambda: read(archive), _unreadable(path), *_ERRORS), thin)
+        read = _sparse_schema if is_sparse else _dense_schema
+        return (*attempt(lambda: read(archive), _unreadable_error(path), *_ERRORS), is_sparse)
 
 
 def _zipped(path: str) -> bool:
     return path.lower().endswith(".npz")
 
 
-def _opened(path: str, *, thin: bool) -> Any:
+def _opened(path: str, *, is_sparse: bool) -> Any:
     """Return the array in a file: memory-mapped, or read as a whole if it is in an archive."""
-    if thin:
+    if is_sparse:
         return sparse.load_npz(path)
     if not _zipped(path):
         array = np.load(path, mmap_mode="r", allow_pickle=False)

@@ -93,17 +93,17 @@ class Keeper:
             size += values.nbytes
             held.append(block)
             if size > self._limit:
-                spool = _put_by(held, spool)
+                spool = _evict(held, spool)
             yield block
         if size <= self._limit:  # other partitions may have been kept in the meantime
             self._blocks[number] = held
             self._limit -= size
         else:
-            spool = _put_by(held, spool)
+            spool = _evict(held, spool)
             self._again[number] = partition if spool is None else spool
 
 
-def _put_by(held: list[Block], spool: Spool | None) -> Spool | None:
+def _evict(held: list[Block], spool: Spool | None) -> Spool | None:
     """Remove blocks from memory, after writing them to the spool if there is one.
 
     Return the spool; None, without a file, if the disk has no space for the blocks.

@@ -60,7 +60,7 @@ class ParquetScan:
     def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
         """Yield the named columns of all files, one file after the other."""
         for path in self.paths:
-            read = guarded(_parquet_batches(path, list(names), height), unreadable_file(path), *READ_ERRORS)
+            read = guarded(_parquet_batches(path, list(names), height), unreadable_file_error(path), *READ_ERRORS)
             yield from read
 
     def by_file(self) -> Sequence[ParquetScan]:
@@ -83,7 +83,7 @@ class FeatherScan:
     def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         """Yield the named columns of all files, one file after the other."""
         for path in self.paths:
-            yield from guarded(_feather_batches(path, list(names)), unreadable_file(path), *READ_ERRORS)
+            yield from guarded(_feather_batches(path, list(names)), unreadable_file_error(path), *READ_ERRORS)
 
     def by_file(self) -> Sequence[FeatherScan]:
         """Return one scan per file."""
@@ -99,7 +99,9 @@ class DatasetScan:
 
     def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
         """Yield the named columns of the dataset."""
-        return guarded(_dataset_batches(self.dataset, names, height), unreadable("the dataset"), *READ_ERRORS)
+        return guarded(
+            _dataset_batches(self.dataset, names, height), unreadable_error("the dataset"), *READ_ERRORS
+        )
 
     def by_file(self) -> Sequence[DatasetScan]:
         """Return this scan alone."""
@@ -129,13 +131,13 @@ def scan_feather(paths: list[str], unit: str | None = None) -> FeatherScan:
     del unit  # Feather files define the type of ids
     import pyarrow.dataset as ds  # noqa: PLC0415
 
-    dataset = attempt(lambda: ds.dataset(paths, format="feather"), unreadable_file(paths[0]), *READ_ERRORS)
+    dataset = attempt(lambda: ds.dataset(paths, format="feather"), unreadable_file_error(paths[0]), *READ_ERRORS)
     fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
     schema = shared_schema(list(fragments), lambda path: fragments[path].physical_schema)
     return FeatherScan(paths, schema)
 
 
-def parsed_elsewhere(what: str) -> InvalidInputError:
+def text_parser_error(what: str) -> InvalidInputError:
     """Return the error for text files that Arrow's own parser would read."""
     return InvalidInputError(
         f"expected the paths of text files, got {what} of text files, whose parser lets one line change others.",
@@ -143,7 +145,7 @@ def parsed_elsewhere(what: str) -> InvalidInputError:
     )
 
 
-def empty_file(path: str) -> UnreadableError | None:
+def empty_file_error(path: str) -> UnreadableError | None:
     """Return the error for an empty file; None for other files."""
     with contextlib.suppress(OSError):
         if not Path(path).stat().st_size:
@@ -153,12 +155,12 @@ def empty_file(path: str) -> UnreadableError | None:
     return None
 
 
-def unreadable_file(path: str) -> UnreadableError:
+def unreadable_file_error(path: str) -> UnreadableError:
     """Return the error for a file that cannot be read."""
-    return empty_file(path) or unreadable(repr(path))
+    return empty_file_error(path) or unreadable_error(repr(path))
 
 
-def unreadable(what: str) -> UnreadableError:
+def unreadable_error(what: str) -> UnreadableError:
     """Return the error for unreadable data; the message of the reading library may quote the data."""
     return UnreadableError(
         f"could not read {what}: it is damaged, or contains values that do not fit the types of its columns.",
@@ -170,7 +172,7 @@ def shared_schema(paths: list[str], read: Callable[[str], pa.Schema]) -> pa.Sche
     """Return one schema for all files: columns in the order of the first file, types that can hold all files."""
     schemas: dict[pa.Schema, str] = {}
     for path in paths:
-        schema = attempt(partial(read, path), unreadable_file(path), *READ_ERRORS).remove_metadata()
+        schema = attempt(partial(read, path), unreadable_file_error(path), *READ_ERRORS).remove_metadata()
         schemas.setdefault(schema, path)
     first, *others = schemas
     if not others:  # unifying refuses duplicate names, which are valid if not selected

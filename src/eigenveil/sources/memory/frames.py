@@ -21,10 +21,10 @@ from eigenveil.sources.memory.arrow import to_floats
 
 def accepts(data: Any) -> bool:
     """Return whether the data are a data frame in memory."""
-    return isinstance(narwhal(data), nw.DataFrame)
+    return isinstance(to_narwhals(data), nw.DataFrame)
 
 
-def narwhal(data: Any) -> Any:
+def to_narwhals(data: Any) -> Any:
     """Wrap the data with narwhals; return them unchanged if narwhals does not support them."""
     alike = InvalidInputError(
         f"expected a {type(data).__name__} with unique names of columns, got duplicates.",
@@ -35,7 +35,7 @@ def narwhal(data: Any) -> Any:
 
 def hold(data: Any, *, layout: Layout, units: Any) -> FrameRows:
     """Return the selected columns of a frame."""
-    frame: nw.DataFrame[Any] = nw.maybe_reset_index(narwhal(data))
+    frame: nw.DataFrame[Any] = nw.maybe_reset_index(to_narwhals(data))
     exact, dtype = on_frame(layout, frame, units)
     names = names_of(frame)
     chosen = frame[:, [names.index(str(name)) for name in exact.columns or ()]]

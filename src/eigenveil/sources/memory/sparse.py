@@ -87,7 +87,7 @@ class SparseRows:
 
     def _floats(self, part: Csr) -> csr_array[Any, Any]:
         chosen, fills = self.layout.positions, self.layout.fills(self.matrix.shape[1])
-        part = _inside(part, 0 if chosen is None else chosen[0])
+        part = _outside_as_invalid(part, 0 if chosen is None else chosen[0])
         taken = part if chosen is None else part[:, chosen]
         with np.errstate(over="ignore", invalid="ignore"):  # a warning would reveal something about the values
             floats: Csr = taken.astype(float_type(taken.dtype), copy=False)
@@ -100,7 +100,7 @@ class SparseRows:
         return floats  # type: ignore[no-any-return]
 
 
-def _inside(part: Csr, column: int) -> Csr:
+def _outside_as_invalid(part: Csr, column: int) -> Csr:
     """Return the rows; make a row invalid if one of its indices is outside the matrix.
 
     An infinity is stored in `column` of such a row, since a nan could be filled. The check is needed because scipy

@@ -15,7 +15,7 @@ import numpy as np
 
 from eigenveil._typing import BoolArray, IntArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources.people.identities import marks
+from eigenveil.sources.people.identities import bytes_to_hash
 
 BUCKET = "__eigenveil_bucket__"
 """Name of the column of buckets."""
@@ -37,14 +37,14 @@ class Buckets:
         >>> places.tolist(), there.tolist()
         ([0, -1, 0], [True, False, True])
         """
-        places = np.array([-1 if one is None else self._place(one) for one in marks(ids)], dtype=np.int64)
+        places = np.array([-1 if one is None else self._place(one) for one in bytes_to_hash(ids)], dtype=np.int64)
         return places, places >= 0
 
     def _place(self, one: bytes) -> int:
         return int.from_bytes(hashlib.blake2b(one, key=self.key, digest_size=8).digest(), "little") % self.number
 
 
-def check_whole(found: Any, cluster: str) -> None:
+def check_no_bucket_split(found: Any, cluster: str) -> None:
     """Raise an error if a bucket is in two partitions; `found` lists each bucket of every partition once."""
     buckets = np.asarray(found)
     if np.unique(buckets).size != buckets.size:

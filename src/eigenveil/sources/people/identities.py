@@ -35,7 +35,7 @@ def identities(units: Any) -> tuple[str | None, list[bytes | None]]:
     return kind, [_bytes(one) for one in ids]
 
 
-def marks(units: Any) -> list[bytes | None]:
+def bytes_to_hash(units: Any) -> list[bytes | None]:
     """Return bytes for each id, equal for equal ids (different ids may share them); None for missing ids.
 
     Ids are equal here if they are equal for people in memory. This includes numbers that are not whole, and ids
@@ -44,21 +44,21 @@ def marks(units: Any) -> list[bytes | None]:
 
     Examples
     --------
-    >>> marks([7, 0.5, "7", None]) == [marks([7.0])[0], marks([0.5, 1])[0], b"s7", None]
+    >>> bytes_to_hash([7, 0.5, "7", None]) == [bytes_to_hash([7.0])[0], bytes_to_hash([0.5, 1])[0], b"s7", None]
     True
     """
     keys = keys_of(units)
     if keys is not None:
-        return [None if one is None else _mark(one) for one in keys]
+        return [None if one is None else _bytes_to_hash(one) for one in keys]
     kind, ids = _typed(units)
     if kind is None and any(one is not None for one in ids):
         raise InvalidInputError(
             "expected a column of whole numbers or text for ids.", hint="Convert ids of other types to text first."
         )
-    return [None if one is None else b"s" + one if isinstance(one, bytes) else _mark(one) for one in ids]
+    return [None if one is None else b"s" + one if isinstance(one, bytes) else _bytes_to_hash(one) for one in ids]
 
 
-def _mark(one: Any) -> bytes:
+def _bytes_to_hash(one: Any) -> bytes:
     if isinstance(one, str):
         return b"s" + one.encode("utf-8", "surrogatepass")
     return b"n%d" % hash(one) if isinstance(one, numbers.Number) else b"o"  # equal numbers have equal hashes

@@ -87,7 +87,7 @@ def to_ids(units: Any) -> pa.Array:
     keys = keys_of(units)
     ids = typed(units) if keys is None else _arrow(keys)
     if ids is None:
-        raise _unfit(units)
+        raise _invalid_units_error(units)
     return exact(ids)
 
 
@@ -100,10 +100,10 @@ def keys_of(units: Any) -> list[Any] | None:
     by_hand = [np.dtype(object), np.dtype(np.float16)]  # Arrow cannot order half floats
     if not untyped and not any(kind == one for one in by_hand) and not holds_python_text(kind):
         return None
-    ids = attempt(lambda: list(native), _unfit(units), TypeError, ValueError)
+    ids = attempt(lambda: list(native), _invalid_units_error(units), TypeError, ValueError)
     keys = [_key(one) for one in ids]
     if not all(map(is_missing, ids)) and all(one is None for one in keys):
-        raise _unfit(units)
+        raise _invalid_units_error(units)
     return keys
 
 
@@ -142,7 +142,7 @@ def exact(ids: pa.Array, kind: pa.DataType | None = None) -> pa.Array:
         limit = _WHOLE_BELOW[kind.bit_width]
         largest = pc.max(pc.abs(ids.cast(pa.float64(), safe=False))).as_py()
         if largest is not None and largest >= limit:
-            raise _lost_digits(limit)
+            raise _lost_digits_error(limit)
     return ids
 
 
@@ -158,7 +158,7 @@ def whole_below(floats: Any) -> float:
     return _WHOLE_BELOW.get(8 * getattr(floats, "itemsize", 8), _WHOLE_BELOW[64])
 
 
-def _lost_digits(limit: float) -> InvalidInputError:
+def _lost_digits_error(limit: float) -> InvalidInputError:
     return InvalidInputError(
         f"expected ids with all their digits, got floats of {limit:.0f} or more: different ids may have "
         "become equal.",
@@ -166,7 +166,7 @@ def _lost_digits(limit: float) -> InvalidInputError:
     )
 
 
-def _unfit(units: Any) -> InvalidInputError:
+def _invalid_units_error(units: Any) -> InvalidInputError:
     return InvalidInputError(
         f"expected units to be None, the name of a column, or one id per row; got {type(units).__name__}.",
         hint="Pass a 1-D array, list or series of whole numbers or text.",
@@ -209,5 +209,5 @@ def _key_of_float(one: float, limit: float) -> int | float | None:
     if math.isinf(one):
         return None
     if abs(one) >= limit:
-        raise _lost_digits(limit)
+        raise _lost_digits_error(limit)
     return int(one) if one.is_integer() else one

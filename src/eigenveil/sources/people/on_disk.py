@@ -91,7 +91,7 @@ class PeopleOnDisk:
 
     def blocks(self) -> Iterator[Block]:
         """Yield blocks of whole people: about as many as fit in a block, and at least one."""
-        people = _Gathering(self._height)
+        people = _PeopleBuffer(self._height)
         previous = None
         names = [*map(str, range(self.n_columns)), _UNIT]
         for batch in _slices(self._sorted.batches(names, self._height), self._height):
@@ -158,7 +158,7 @@ class PeopleOnDisk:
         return self._ids.slice(done, batch.num_rows)
 
 
-class _Gathering:
+class _PeopleBuffer:
     """Buffer of rows in the order of people; the last person is held until all of that person's rows have come."""
 
     def __init__(self, height: int) -> None:
@@ -206,7 +206,7 @@ def _sort(
     import duckdb  # noqa: PLC0415  # heavy, and only for people in files
 
     failures: list[InvalidInputError] = []
-    reader = pa.RecordBatchReader.from_batches(schema, _noting(batches, failures))
+    reader = pa.RecordBatchReader.from_batches(schema, _recording_failures(batches, failures))
     megabytes = max(_LEAST_MEGABYTES, _VECTORS * 2048 * 8 * len(schema) >> 20, memory >> 20)
     spill = str(folder / "spill")
     limits: dict[str, Any] = {"memory_limit": f"{megabytes}MiB", "temp_directory": spill, "threads": 1}
@@ -234,7 +234,9 @@ def _slices(batches: Iterator[pa.RecordBatch], height: int) -> Iterator[pa.Recor
             yield batch.slice(start, height)
 
 
-def _noting(batches: Iterator[pa.RecordBatch], failures: list[InvalidInputError]) -> Iterator[pa.RecordBatch]:
+def _recording_failures(
+    batches: Iterator[pa.RecordBatch], failures: list[InvalidInputError]
+) -> Iterator[pa.RecordBatch]:
     """Yield the batches; record a failure in `failures`, since DuckDB raises its own error instead."""
     try:
         yield from batches
