@@ -245,7 +245,7 @@ def test_engines_by_name_and_by_data(spark):
     source = open_source(spark.createDataFrame(PLAIN))
     assert isinstance(source, spark_frames.SparkSource)
     assert not source.fixed_places
-    with pytest.raises(InvalidInputError, match="SparkEngine goes over Spark data frames"):
+    with pytest.raises(InvalidInputError, match="expected a Spark data frame for SparkEngine"):
         fit(ROWS, engine="spark")
     same(fit(spark.createDataFrame(PLAIN), engine=LocalEngine(1)), fit(PLAIN))
 

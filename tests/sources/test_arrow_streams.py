@@ -1,4 +1,4 @@
-"""What databases hand out as Arrow: read once, kept for the user alone, and read again as often as needed."""
+"""Arrow streams of databases: read once into a file that only the user can read, and read again in every pass."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ def read(source):
 
 
 def broken(schema=TABLE.schema):
-    """A reader that fails in the middle, quoting a value."""
+    """Return a reader that fails in the middle, with a value of the data in its message."""
 
     def batches():
         yield TABLE.to_batches()[0]
@@ -58,7 +58,7 @@ def test_small_batches_become_large_row_groups_in_the_same_order(monkeypatch):
     assert 5 < file.num_row_groups < 20
 
 
-def test_only_the_user_may_read_what_is_kept_and_it_goes_with_the_source():
+def test_only_the_user_can_read_the_file_and_it_is_deleted_with_the_source():
     opened = open_source(TABLE.to_reader(), columns=["a"])
     folder = opened.scan.owner.path
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -88,13 +88,13 @@ def test_fits_of_rows_and_people(make):
 @pytest.mark.parametrize(
     "make", [TABLE.to_reader, lambda: duckdb.from_arrow(TABLE), lambda: pl.from_arrow(TABLE).lazy()]
 )
-def test_a_query_may_leave_rows_out_by_value_so_places_are_not_fixed(make):
+def test_a_query_may_exclude_rows_by_value_so_places_are_not_fixed(make):
     assert not samples.rows(make()).fixed_places
     assert not samples.people(make(), "who").fixed_places
 
 
-def test_a_relation_may_give_its_rows_in_any_order():
-    """It is run once; every pass and every coin then sees that one order."""
+def test_a_relation_may_return_its_rows_in_any_order():
+    """The relation is run once; every pass and every coin then uses that one order."""
     shuffled = duckdb.from_arrow(TABLE).query("t", "select * from t order by random()")
     opened = open_source(shuffled, columns=["a", "b", "c"])
     first = read(opened)
@@ -103,18 +103,18 @@ def test_a_relation_may_give_its_rows_in_any_order():
 
 
 @pytest.mark.parametrize("make", [TABLE.to_reader, lambda: duckdb.from_arrow(TABLE)])
-def test_ids_beside_rows_in_no_order_are_refused(make):
+def test_separate_ids_of_rows_without_a_fixed_order_are_refused(make):
     with pytest.raises(InvalidInputError, match="name of a column for units"):
         open_source(make(), columns=["a"], units=np.arange(3000))
 
 
 @pytest.mark.parametrize("make", [TABLE.to_reader, lambda: duckdb.from_arrow(TABLE)])
-def test_a_unit_column_that_is_not_there(make):
+def test_a_missing_unit_column_is_refused(make):
     with pytest.raises(InvalidInputError, match="Did you mean 'who'"):
         open_source(make(), columns=["a"], units="whom")
 
 
-def test_a_schema_that_does_not_fit_is_refused_before_a_row_is_read():
+def test_an_invalid_schema_is_refused_before_a_row_is_read():
     schema = TABLE.schema.append(pa.field("t", pa.string()))
     with pytest.raises(InvalidInputError, match="expected columns of numbers, got 't'"):
         open_source(broken(schema))
@@ -133,7 +133,7 @@ def failing_relation():
         lambda: pl.LazyFrame({"x": ["1.5", CANARY + "!"]}).select(pl.col("x").cast(pl.Float64)),
     ],
 )
-def test_what_a_failing_query_says_is_not_passed_on(make):
+def test_the_message_of_a_failing_query_is_not_shown(make):
     with pytest.raises(UnreadableError, match="could not read all rows") as caught:
         open_source(make())
     while caught is not None:
@@ -161,15 +161,15 @@ def test_text_of_any_kind_is_encoded(kind):
 
 @pytest.fixture(scope="module")
 def postgres():
-    """The address of a PostgreSQL server of this test's own, on a socket in a temporary folder."""
+    """Start a PostgreSQL server for this test, on a socket in a temporary folder, and yield its address."""
     pytest.importorskip("adbc_driver_postgresql", reason="adbc-driver-postgresql is not installed")
     found = shutil.which("postgres")
     if found is None:
         pytest.skip("there is no PostgreSQL server on this machine (postgres is not on PATH)")
     programs = Path(found).resolve().parent
-    folder = Path(tempfile.mkdtemp(prefix="pg-"))  # a short path: that of a socket has 107 bytes at most
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))  # a short path: the path of a socket has at most 107 bytes
     who = {}
-    if os.geteuid() == 0:  # as whom PostgreSQL refuses to run
+    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
         shutil.chown(folder, "postgres", "postgres")
         who = {"user": "postgres", "group": "postgres", "extra_groups": [], "cwd": folder}
     data = folder / "data"
@@ -209,8 +209,8 @@ def test_postgresql(postgres):
             DPPCA(1, **options).fit(cursor.fetch_record_batch())
 
 
-def test_rows_of_a_person_come_in_an_order_of_their_own():
-    """Whatever the query's order, which may depend on the rows of others: sums of floats depend on it."""
+def test_rows_of_a_person_are_ordered_by_content():
+    """The query's order may depend on rows of other people, and sums of floats depend on the order of rows."""
     rows = pa.table({"who": ["a", "b", "a", "a"], "x": [2.0**53, 5.0, 1.0, -(2.0**53)], "y": [1.0, 2.0, 3.0, 4.0]})
     found = []
     for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):

@@ -1,4 +1,4 @@
-"""Buckets by a keyed hash of the id: the same in every process, and known to nobody without the key."""
+"""Buckets by a keyed hash of the id: the same in every process, and unpredictable without the key."""
 
 import pickle
 
@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources.people.buckets import Buckets, check_whole
+from eigenveil.sources.people.buckets import Buckets, check_no_bucket_split
 
 
-def test_buckets_are_of_the_key():
+def test_buckets_depend_on_the_key():
     ids = list(range(100))
     one, other = Buckets(1 << 16), Buckets(1 << 16)
     assert np.array_equal(one.of(ids)[0], pickle.loads(pickle.dumps(one)).of(ids)[0])  # noqa: S301
@@ -27,6 +27,6 @@ def test_an_id_has_one_bucket_whatever_its_type():
 
 
 def test_a_bucket_in_two_partitions_is_refused():
-    check_whole([3, 1, 2], "Dask")
+    check_no_bucket_split([3, 1, 2], "Dask")
     with pytest.raises(InvalidInputError, match="Spark's shuffle left rows of one person in several partitions"):
-        check_whole([3, 1, 3], "Spark")
+        check_no_bucket_split([3, 1, 3], "Spark")

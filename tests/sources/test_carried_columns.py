@@ -1,4 +1,4 @@
-"""Columns that are carried along keep their rows in their places, whatever the other columns hold."""
+"""Columns that are kept next to scores have the same rows in the same positions, whatever other columns hold."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ def all_rows(kept, *numbers):
     return [[column.to_pylist() for column in rows(number)] for number in numbers]
 
 
-def test_rows_are_handed_out_in_any_numbers():
+def test_any_number_of_rows_can_be_read_at_a_time():
     table = pa.table({"id": pa.chunked_array([["a"], ["b", "c"], ["d"]]), "x": [1.0, 2.0, 3.0, 4.0]})
     assert all_rows(open_kept(table, "id"), 0, 1, 3) == [[[]], [["a"]], [["b", "c", "d"]]]
     assert all_rows(open_kept(table, ["x", "id"]), 2) == [[[1.0, 2.0], ["a", "b"]]]

@@ -1,4 +1,4 @@
-"""What a mapping says of columns: by name, by glob, by position."""
+"""Mappings from columns to values: by name, by glob, by position."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_two_patterns_may_agree_but_not_contradict_each_other() -> None:
         by_column(NAMES, 3, {"lab*": 1, "*_b": 2}, what="scale")
 
 
-def test_a_key_that_matches_nothing_is_refused_with_what_there_is() -> None:
+def test_a_key_that_matches_nothing_is_refused_with_a_suggestion() -> None:
     with pytest.raises(InvalidInputError, match="Did you mean 'lab_"):
         by_column(NAMES, 3, {"lab_A": 1}, what="scale")
     with pytest.raises(InvalidInputError, match="from 0 to 2"):

@@ -1,4 +1,4 @@
-"""Schema of CSV files: headers, files without one, which columns hold numbers."""
+"""Schema of CSV files: headers, files without a header, and numeric columns."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def rows_of(data, **how):
     "first", ["0.7351,12.5,3.25", "0.7351,0.7351,3.25", "7,,name", '"1.5","2","id"', " 1 ,2,3"]
 )
 def test_a_header_that_looks_like_data_is_refused(tmp_path, first):
-    """Finding of the review: the first person's values became public names of columns."""
+    """Review finding: the first person's values became public names of columns."""
     path = write(tmp_path / "a.csv", first, *["1,2,3"] * 50)
     for action in (lambda: open_source(path), lambda: DPPCA(1).fit(path)):
         with pytest.raises(InvalidInputError, match="looks like data") as refusal:
@@ -71,7 +71,7 @@ def test_a_model_of_files_without_a_header(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", '"a,b\n1,2\n', "a\0,b\n1,2\n"])
-def test_what_has_no_header_at_all(tmp_path, text):
+def test_a_file_without_a_usable_header_is_refused(tmp_path, text):
     path = tmp_path / "a.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InvalidInputError, match="could not read"):
@@ -84,7 +84,7 @@ def test_a_header_that_is_not_utf_8(tmp_path):
         open_source(tmp_path / "a.csv")
 
 
-def test_nothing_behind_the_header_and_nothing_at_all(tmp_path):
+def test_a_file_with_only_a_header_and_an_empty_file(tmp_path):
     assert list(open_source(write(tmp_path / "a.csv", "a,b")).blocks()) == []
     with pytest.raises(InvalidInputError, match="could not read"):
         open_source(CsvFiles(write(tmp_path / "b.csv", ""), header=False))
@@ -111,7 +111,7 @@ def test_quoted_ids_are_the_same_people(tmp_path):
 
 
 def test_a_bad_byte_in_a_line_does_not_split_its_person(tmp_path):
-    """Only the bytes that are not UTF-8 become other characters: the id of the line stays what it is elsewhere."""
+    """Only the bytes that are not UTF-8 are replaced by other characters: the id of the line does not change."""
     path = tmp_path / "a.csv"
     path.write_bytes("who,x,note\nZoë,1,\nZoë,2,\n".encode() + "Zoë,3,".encode() + b"\xff\nZo\xeb,4,\n")
     (block,) = open_source(path, columns=["x"], units="who").blocks()
@@ -134,19 +134,19 @@ def test_a_line_is_read_as_pythons_own_reader_does():
     "first",
     ["2021-03-04,name", "alice@x.org,x", "NA,x", "$71.25,x", '"71,25",x', "5%,x", "12:30,x", "-3,x", "true,x"],
 )
-def test_one_field_that_could_be_a_value_is_enough(tmp_path, first):
+def test_one_field_that_could_be_a_value_is_refused(tmp_path, first):
     with pytest.raises(InvalidInputError, match="looks like data"):
         open_source(write(tmp_path / "a.csv", first, *["1,2"] * 5))
 
 
 @pytest.mark.parametrize("names", ["x1,y2", "a b,c-d", "q1 2020,e", "E,T", "nan_share,1st", ",x"])
-def test_names_are_taken(tmp_path, names):
+def test_names_are_accepted(tmp_path, names):
     path = write(tmp_path / "a.csv", names, *["1,2"] * 5)
     assert open_source(path, columns=[names.split(",")[1]]).columns == (names.split(",")[1],)
 
 
 def test_the_header_of_another_file_is_not_quoted(tmp_path):
-    """It may be a row."""
+    """The first line of that file may be a row."""
     paths = [
         write(tmp_path / "a.csv", "name,x", "1,2"),
         write(tmp_path / "b.csv", "alice-secret,bob-secret", "1,2"),
@@ -156,7 +156,7 @@ def test_the_header_of_another_file_is_not_quoted(tmp_path):
     assert "secret" not in str(refusal.value)
 
 
-def test_no_single_line_turns_the_number_of_columns(tmp_path):
+def test_no_single_line_changes_the_number_of_columns(tmp_path):
     lines = ["1,2"] * 9 + ["1,2,3"] * 7
     assert open_source(CsvFiles(write(tmp_path / "a.csv", *lines), header=False)).n_columns == 2
     for turned in (["1,2"] * 9 + ["1,2,3"] * 8, ["1,2"] * 9 + ["1,2,3"] * 9, ["1,2"] * 8 + ["1,2,3"] * 8):

@@ -1,4 +1,4 @@
-"""Categories by a public list and dates by a public origin: every value by itself, and none is an error."""
+"""Encodings by a public list or origin: every value is encoded separately, and no value raises an error."""
 
 import datetime as dt
 from decimal import Decimal
@@ -17,7 +17,7 @@ DAYS = "days since 2020-01-01"
 
 
 def encoded(data, how):
-    """What column x becomes, row by row."""
+    """Return the encoding of column x, row by row."""
     table = pa.table({"x": data}) if isinstance(data, pa.Array | pa.ChunkedArray) else data
     return [row for block in open_source(table, encode={"x": how}).blocks() for row in block.values.tolist()]
 
@@ -60,7 +60,7 @@ def test_how_values_of_each_type_are_compared(name):
 
 
 def test_each_chunk_may_have_a_dictionary_of_its_own():
-    """Which codes stand for which value in a batch changes nothing."""
+    """The codes of values in a batch do not affect the result."""
     chunks = [
         pa.DictionaryArray.from_arrays([0, 1], ["a", "b"]),
         pa.DictionaryArray.from_arrays([0, 1], ["b", "z"]),
@@ -78,7 +78,7 @@ OBJECTS = [
 
 
 class Hostile:
-    """An object that refuses everything."""
+    """An object whose methods all raise errors."""
 
     def __eq__(self, other):
         raise RuntimeError
@@ -98,7 +98,7 @@ def test_objects_are_read_one_by_one():
         assert encoded(frame.drop(index=place), ["a", 1, True]) == found[:place] + found[place + 1 :]
 
 
-def test_categories_of_pandas_and_polars_go_by_their_values():
+def test_categories_of_pandas_and_polars_are_compared_by_value():
     mixed = pd.DataFrame({"x": pd.Categorical([1, "1", "b", None], categories=["b", 1, "1", "unused"])})
     assert encoded(mixed, ["1", "b"]) == [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     ordered = pd.DataFrame({"x": pd.Categorical(["b", "a"], ordered=True)})
@@ -195,17 +195,17 @@ def test_units_and_origins():
         assert encoded(noon, how) == [[value]]
 
 
-# -- what is refused, by what is public ------------------------------------------------------------
+# -- refused by schema or settings -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("data", "how", "said"),
     [
-        (pa.array([1, 2]), ["north"], "holds whole numbers (int64), and 'north'"),
-        (pa.array([1, 2]), ["1.5"], "'1.5' in its list"),
+        (pa.array([1, 2]), ["north"], "holds whole numbers (int64), but the entry 'north'"),
+        (pa.array([1, 2]), ["1.5"], "'1.5' of its list"),
         (pa.array([1, 2]), ["1", "01"], "a value twice"),
-        (pa.array([1.5]), ["nan"], "holds numbers (double), and 'nan'"),
-        (pa.array([True]), ["yes"], "holds truth values (bool), and 'yes'"),
+        (pa.array([1.5]), ["nan"], "holds numbers (double), but the entry 'nan'"),
+        (pa.array([True]), ["yes"], "holds truth values (bool), but the entry 'yes'"),
         (pa.array([dt.date(2020, 1, 1)]), ["2020-01-01"], "encode={'x': 'days since 2000-01-01'}"),
         (pa.array([b"a"]), ["a"], "but 'x' holds something else (binary)"),
         (pa.array([[1]]), ["a"], "something else"),
@@ -214,7 +214,7 @@ def test_units_and_origins():
         (pa.array([True]), DAYS, "holds truth values"),
     ],
 )
-def test_a_type_that_cannot_hold_it_is_refused(data, how, said):
+def test_a_type_that_cannot_hold_the_values_is_refused(data, how, said):
     assert said in refusal(data, how)
 
 
@@ -230,19 +230,19 @@ def test_a_type_that_cannot_hold_it_is_refused(data, how, said):
         "days since 2020-02-30",
     ],
 )
-def test_an_origin_that_is_none_is_refused(how):
+def test_an_invalid_origin_is_refused(how):
     with pytest.raises(InvalidInputError, match="such as 'days since 2000-01-01'"):
         read_encoding("x", how)
 
 
 @pytest.mark.parametrize("labels", [[], ["a", "a"], [1, "1"], [None], [np.nan], [object()], [["a"]], ["\ud800"]])
-def test_a_list_that_is_none_is_refused(labels):
+def test_an_invalid_list_is_refused(labels):
     with pytest.raises(InvalidInputError, match="each once"):
         read_encoding("x", labels)
 
 
 @pytest.mark.parametrize("given", [None, 3, {"a"}, {"a": 1}, b"ab", dt.date(2020, 1, 1)])
-def test_what_is_no_list_is_refused_with_an_example(given):
+def test_other_types_than_lists_are_refused_with_an_example(given):
     with pytest.raises(InvalidInputError, match="expected a list of values for column 'x'") as failure:
         read_encoding("x", given)
     assert "encode={'x': ['a', 'b']}" in str(failure.value)
@@ -262,13 +262,13 @@ def test_lists_of_any_sequence():
     [(["-1", "1"], pa.array([1, None, 255], pa.uint8())), (["1.5", "1"], pa.array([1, None, 2]))],
 )
 def test_a_missing_value_is_not_an_entry_that_the_type_cannot_hold(labels, values):
-    """As -1 in a column of unsigned numbers, or 1.5 in the file of several that holds whole numbers."""
+    """For example -1 for unsigned numbers, or 1.5 for the file, among several, that holds whole numbers."""
     assert [column.tolist() for column in Categories(tuple(labels)).read(values)] == [[0, 0, 0], [1, 0, 0]]
 
 
 @pytest.mark.parametrize("missing", [pd.NA, np.nan])
-def test_half_a_character_in_text_of_pandas_is_no_error(missing):
-    """Where text is kept by Python, one such value would stop the fit."""
+def test_a_lone_surrogate_in_text_of_pandas_is_no_error(missing):
+    """If pandas stores Python strings, one lone surrogate would stop the fit."""
     text = pd.Series(["a", "\ud800", "b", None], dtype=pd.StringDtype("python", na_value=missing))
     frame = pd.DataFrame({"x": text, "y": 1.0})
     (block,) = open_source(frame, encode={"x": ["a", "b"]}).blocks()
@@ -277,8 +277,8 @@ def test_half_a_character_in_text_of_pandas_is_no_error(missing):
     assert block.units == 3
 
 
-def test_a_list_may_have_texts_that_elsewhere_stand_for_a_missing_entry(tmp_path):
-    """As NA, which is Namibia."""
+def test_a_list_may_contain_texts_that_elsewhere_represent_a_missing_entry(tmp_path):
+    """For example NA, the code of Namibia."""
     path = tmp_path / "a.csv"
     path.write_text("x,y,id\nNA,1,a\nUS,2,NA\n,3,b\nnull,NA,c\n")
     rows = [[1, 0, 1], [0, 1, 2], [0, 0, 3], [0, 0, 9]]

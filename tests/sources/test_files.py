@@ -1,4 +1,4 @@
-"""Files by path, list, glob and folder; what is refused, and when."""
+"""Files given by path, list, glob and folder; which files are refused, and when."""
 
 import dataclasses
 import os
@@ -32,7 +32,7 @@ def write(path, start, count, **more):
 
 
 def message(data, **how):
-    """The refusal, which comes before any block is asked for."""
+    """Return the error that is raised before any block is requested."""
     with pytest.raises(InvalidInputError) as refusal:
         open_source(data, **how)
     assert refusal.value.hint
@@ -40,7 +40,7 @@ def message(data, **how):
 
 
 def failure(data, **how):
-    """The refusal that comes with the blocks."""
+    """Return the error that is raised while blocks are read."""
     with pytest.raises(InvalidInputError) as refusal:
         list(open_source(data, **how).blocks())
     assert refusal.value.__context__ is None
@@ -62,7 +62,7 @@ def test_list_glob_and_folder(tmp_path):
     assert rows_of(tmp_path).ravel().tolist() == [10, 11, 0, 1, 20, 21]
 
 
-def test_a_name_with_signs_of_a_glob(tmp_path):
+def test_a_name_with_special_characters_of_a_glob(tmp_path):
     assert len(rows_of(write(tmp_path / "a[1].parquet", 0, 3))) == 3
 
 
@@ -101,7 +101,7 @@ def test_types_differ_between_files(tmp_path):
 
 @pytest.mark.parametrize("ending", ["parquet", "feather"])
 def test_a_value_that_another_files_type_cannot_hold_is_no_error(tmp_path, ending):
-    """Finding: one whole number of 2^53 + 1 made a folder of Feather files unreadable, where 5 did not."""
+    """Review finding: the whole number 2^53 + 1 made a folder of Feather files unreadable, and 5 did not."""
     writer = pq.write_table if ending == "parquet" else pf.write_feather
     for value in (5, 2**53 + 1):
         writer(pa.table({"x": pa.array([1, value], pa.int64())}), tmp_path / f"a.{ending}")
@@ -156,7 +156,7 @@ def test_refused_by_schema_before_values_are_read(tmp_path):
     path.write_bytes(b"PAR1" + bytes(len(whole) - footer - 4) + whole[-footer:])
     told = message(path)
     assert "'name' (string), 'day' (date32[day]), 'list' (list<element: int64>), 'raw' (binary)" in told
-    assert "among those that hold numbers ('x')" in told
+    assert "that hold numbers ('x')" in told
     assert "could not read" in failure(path, columns=["x"])
 
 
@@ -174,17 +174,17 @@ def test_no_columns(tmp_path):
     assert "at least one column" in message(write(tmp_path / "b.parquet", 0, 1), units="x")
 
 
-def test_paths_that_lead_nowhere(tmp_path):
+def test_paths_without_files(tmp_path):
     assert "there is no file or folder" in message(tmp_path / "a.parquet")
     assert "no file matches" in message(str(tmp_path / "*.parquet"))
-    assert "holds no data files" in message(tmp_path)
+    assert "contains no data files" in message(tmp_path)
     (tmp_path / "a.xlsx").write_text("?")
-    assert "by its ending" in message(tmp_path / "a.xlsx")
+    assert "from its extension" in message(tmp_path / "a.xlsx")
 
 
 def test_mixed_and_repeated_files(tmp_path):
     write(tmp_path / "a.parquet", 0, 1)
-    assert "named twice" in message([tmp_path / "a.parquet", str(tmp_path / "*.parquet")])
+    assert "expected every file once" in message([tmp_path / "a.parquet", str(tmp_path / "*.parquet")])
     (tmp_path / "a.csv").write_text("x\n1\n")
     assert "one format, got csv, parquet" in message(tmp_path)
 
@@ -209,7 +209,7 @@ def test_csv_value_that_does_not_fit(tmp_path):
     assert np.isnan(rows[-1, 0])
 
 
-def test_failure_while_sorting_people_is_told_as_such(tmp_path):
+def test_failure_while_sorting_people_is_reported(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"id": [CANARY] * 50_000, "x": np.random.default_rng(0).normal(size=50_000)}), path)
     whole = bytearray(path.read_bytes())
@@ -241,12 +241,12 @@ def test_numpy_files(tmp_path):
     np.savez(tmp_path / "two.npz", a=np.ones((1, 1)), b=np.ones((1, 1)))
     assert "found 2: ['a', 'b']" in message(tmp_path / "two.npz")
     np.save(tmp_path / "o.npy", np.array([[CANARY, None]], dtype=object))
-    assert "holds objects" in message(tmp_path / "o.npy")
+    assert "contains objects" in message(tmp_path / "o.npy")
     assert "expected one .npy" in message(str(tmp_path / "*.npy"))
 
 
 def poisoned(path, start):
-    """The same file with other bytes from the first place where `start` stands, up to the directory at its end."""
+    """Overwrite the second half of the bytes between `start` and the directory at the end with zeros."""
     whole = path.read_bytes()
     first, end = whole.index(start) + len(start), whole.index(b"PK\x01\x02")
     middle = len(whole[first:end]) // 2
@@ -256,18 +256,18 @@ def poisoned(path, start):
 
 @pytest.mark.parametrize("other", [(40, 3), (39, 4), (41, 4), (40, 5)])
 def test_an_array_that_was_replaced_after_opening_is_refused(tmp_path, other):
-    """Loops go over memory by the shape that was opened: one row would reach into the next."""
+    """The loops in C rely on the shape at opening: with another shape, one row would extend into the next."""
     for name in ("x.npy", "x.npz"):
         save = np.save if name.endswith("npy") else np.savez
         save(tmp_path / name, np.ones((40, 4)))
         operator = samples.rows(str(tmp_path / name))
         save(tmp_path / f"new-{name}", np.ones(other))
         (tmp_path / f"new-{name}").replace(tmp_path / name)
-        with pytest.raises(InvalidInputError, match="another array than when it was opened"):
+        with pytest.raises(InvalidInputError, match="as it was when opened, but its shape or type has changed"):
             list(operator.source.blocks())
 
 
-def test_rows_of_another_width_reach_no_loop():
+def test_rows_of_another_width_are_refused_before_any_loop():
     class Changing(SameRows):
         def over(self, partition, number):  # noqa: ARG002
             return open_source(np.ones((5, 3)))
@@ -279,7 +279,7 @@ def test_rows_of_another_width_reach_no_loop():
         population.count()
 
 
-def test_an_archive_by_another_name_is_no_array(tmp_path):
+def test_an_archive_with_another_extension_is_refused(tmp_path):
     np.savez(tmp_path / "x.npz", np.ones((3, 2)))
     (tmp_path / "x.npz").rename(tmp_path / "x.npy")
     with pytest.raises(InvalidInputError, match="could not read an array"):
@@ -311,7 +311,7 @@ def test_an_npz_is_refused_by_its_schema(tmp_path):
     for name, array, said in (
         ("flat", np.ones(3), "2-D"),
         ("text", np.array([[CANARY]]), "real numbers"),
-        ("objects", np.array([[CANARY, None]], dtype=object), "holds objects"),
+        ("objects", np.array([[CANARY, None]], dtype=object), "contains objects"),
         ("none", np.ones((3, 0)), "at least one column"),
     ):
         np.savez(tmp_path / f"{name}.npz", array)

@@ -1,4 +1,4 @@
-"""Ids: one person's id never becomes two, and never silently that of another."""
+"""Ids: the id of one person never becomes two ids, and never silently becomes the id of another person."""
 
 import datetime as dt
 from decimal import Decimal
@@ -15,7 +15,7 @@ import pytest
 from eigenveil import DPPCA, TrackedStream
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import open_source
-from eigenveil.sources.people.identities import identities, marks
+from eigenveil.sources.people.identities import bytes_to_hash, identities
 
 BIG = 2**53
 X = np.random.default_rng(0).normal(size=(4, 2))
@@ -51,7 +51,7 @@ WAYS = [pandas, given, array, in_polars, parquet]
 
 @pytest.mark.parametrize("way", WAYS)
 def test_floats_that_lost_digits_are_refused(way, tmp_path):
-    """Finding of the review: one missing id made floats of all, and people merged in pairs (19,928 -> 9,986)."""
+    """Review finding: one missing id made all ids floats, and people were merged in pairs (19,928 -> 9,986)."""
     data, units = way([BIG, BIG + 1, None, BIG + 2], tmp_path)
     for action in (
         lambda: list(open_source(data, units=units).blocks()),
@@ -65,7 +65,7 @@ def test_floats_that_lost_digits_are_refused(way, tmp_path):
     assert people == [[2, 1]]
 
 
-def test_what_the_hint_says_works():
+def test_the_hint_works():
     for ids in (
         pd.array([BIG, BIG + 1, None, BIG + 2], dtype="Int64"),
         [str(BIG), str(BIG + 1), None, str(BIG + 2)],
@@ -103,12 +103,12 @@ def test_one_id_is_one_id_in_every_type():
 
 
 def test_fractions_and_infinities_are_no_ids():
-    """0.1 in single precision is another number than 0.1: one person would become two."""
+    """0.1 in single precision differs from 0.1: one person would become two."""
     assert identities(np.array([0.1, np.inf, -np.inf, 3.0]))[1] == [None, None, None, b"n3"]
 
 
 def test_a_person_is_in_one_batch_whatever_other_ids_are():
-    """Finding of the review: id 2^53 + 1 came as a whole number, then as a float, and was in two batches."""
+    """Review finding: the id 2^53 + 1 was a whole number, later a float, and was in two batches."""
     stream = TrackedStream(1, epsilon=1.0, delta=1e-6, batch_size=1000, units="people", random_state=0)
     rows = np.random.default_rng(0).normal(size=(100, 3))
     stream.add(rows, units=pd.Series([BIG + 1, *range(10, 109)]))
@@ -125,7 +125,7 @@ def test_parquet_of_people_is_refused_while_it_is_read(tmp_path):
 
 
 def test_a_missing_id_in_one_file_does_not_merge_the_people_of_another(tmp_path):
-    """Files of whole numbers and of floats have floats in common, in which large ids would lose their digits."""
+    """The common type of whole numbers and floats is float, in which large ids would lose their digits."""
     numbers = pa.table({"x": np.arange(4.0), "who": pa.array([BIG, BIG + 1, BIG + 2, BIG + 3], pa.int64())})
     pq.write_table(numbers, tmp_path / "a.parquet")
     for column in (pa.array([7.0, None]), pa.array([7.0, None], pa.float32())):
@@ -142,7 +142,7 @@ def test_a_missing_id_in_one_file_does_not_merge_the_people_of_another(tmp_path)
 
 
 def groups_of(ids):
-    """Which of the ids before the last belong together."""
+    """Return which of the ids, without the last one, are equal."""
     source = open_source(np.arange(float(len(ids)))[:, None], units=ids)
     people = [
         tuple(row for row in np.asarray(block.values)[a:b, 0] if row < len(ids) - 1)
@@ -166,7 +166,7 @@ def groups_of(ids):
     ],
 )
 def test_one_odd_id_changes_no_other(ids, shape):
-    """Arrow and Python do not agree on what is the same, and one odd id used to switch from one to the other."""
+    """Arrow and Python differ in which ids are equal, and one unusual id used to switch between them."""
     if shape is pd.Series and not isinstance(ids[0], str | int | tuple):
         shape = partial(pd.Series, dtype=object)
     want = groups_of(shape([*ids, ids[0]]))
@@ -197,11 +197,15 @@ def test_text_ids_that_are_not_utf_8_are_read_as_bytes():
     assert identities(text)[1] == [b"s\xff", b"sa"]
 
 
-def test_marks_are_the_same_for_ids_that_are():
+def test_bytes_to_hash_are_equal_for_equal_ids():
     same = [7, 7.0, np.int8(7), Decimal(7), Fraction(7), np.float32(7)]
-    assert len({marks([one, "x"])[0] for one in same} | set(marks(np.array([7, 7.0])))) == 1
-    assert marks(["7", None])[0] == marks(pd.Series(["7", "8"]))[0] == marks(pd.Categorical(["7"]))[0]
-    assert marks([(1, 2), "a"])[0] == marks([(1.0, 2.0), 3])[0]
-    assert marks([None, float("nan"), "a"])[:2] == [None, None]
+    assert len({bytes_to_hash([one, "x"])[0] for one in same} | set(bytes_to_hash(np.array([7, 7.0])))) == 1
+    assert (
+        bytes_to_hash(["7", None])[0]
+        == bytes_to_hash(pd.Series(["7", "8"]))[0]
+        == bytes_to_hash(pd.Categorical(["7"]))[0]
+    )
+    assert bytes_to_hash([(1, 2), "a"])[0] == bytes_to_hash([(1.0, 2.0), 3])[0]
+    assert bytes_to_hash([None, float("nan"), "a"])[:2] == [None, None]
     with pytest.raises(InvalidInputError, match="whole numbers or text"):
-        marks(pd.Series(pd.to_datetime(["2020-01-01"])))
+        bytes_to_hash(pd.Series(pd.to_datetime(["2020-01-01"])))

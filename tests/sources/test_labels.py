@@ -1,4 +1,4 @@
-"""Labels in files become numbers by their place in a public list."""
+"""Labels in files become their indices in a public list."""
 
 import datetime as dt
 
@@ -53,13 +53,13 @@ def test_a_column_may_be_data_and_label(tmp_path):
     np.testing.assert_array_equal(rows_of(source), [[7, 1, 1], [5, 2, 0], [7, 3, 1], [5, 4, 0]])
 
 
-def test_what_is_refused_is_refused_by_schema(tmp_path):
+def test_invalid_labels_are_refused_by_schema(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(TABLE, path)
     for data, column, match in (
         (path, "x", "is of type double"),
         (path, "sight", "one column of labels 'sight'"),
-        (TABLE, "site", "need files with named columns"),
+        (TABLE, "site", "expected files with named columns"),
     ):
         with pytest.raises(InvalidInputError, match=match):
             open_labelled(data, layout=Layout.of(["x"]), units=None, labels_in=column, labels=["a"])

@@ -1,4 +1,4 @@
-"""Which columns are read, how, and what stands for missing values: as given, and as it comes to for some data."""
+"""Layouts, as declared and as resolved for given data: columns, encodings and replacements of missing values."""
 
 import datetime as dt
 import pickle
@@ -33,10 +33,10 @@ def values(data, **how):
     return np.concatenate([part.toarray() if sparse.issparse(part) else np.asarray(part) for part in found])
 
 
-# -- as it comes to --------------------------------------------------------------------------------
+# -- resolving for given names ---------------------------------------------------------------------
 
 
-def test_columns_come_in_the_order_asked_for_and_values_beside_each_other():
+def test_columns_have_the_requested_order_and_encoded_columns_are_adjacent():
     layout = exact(columns=["lab_*", "site", "age"], encode=SITES, fill={"*": 0, "age": 40})
     assert layout.columns == ("lab_a", "lab_b", "site", "age")
     assert layout.names == ("lab_a", "lab_b", "site=north", "site=south", "age")
@@ -44,7 +44,7 @@ def test_columns_come_in_the_order_asked_for_and_values_beside_each_other():
     assert layout.fill == {"lab_a": 0.0, "lab_b": 0.0, "age": 40.0}
 
 
-def test_it_does_the_same_again_with_more_columns_in_another_order():
+def test_an_exact_layout_ignores_other_columns_and_their_order():
     layout = exact(columns=["lab_*", "site"], encode={"si*": ["a"]}, fill={"lab_*": 1})
     again = layout.by_names(["lab_c", "site", "lab_b", "x", "lab_a"], unit=None)
     assert again == layout
@@ -52,7 +52,7 @@ def test_it_does_the_same_again_with_more_columns_in_another_order():
     assert Layout.of(**layout.plain) == layout
 
 
-def test_all_columns_but_the_ids_by_default():
+def test_all_columns_except_the_ids_by_default():
     assert exact(encode=SITES).columns == ("age", "lab_a", "lab_b", "site")
     assert exact(fill=0).fill == 0.0
     assert Layout.of().by_positions(3) == Layout()
@@ -63,18 +63,18 @@ def test_all_columns_but_the_ids_by_default():
     ("given", "said"),
     [
         ({"columns": ["lab_c"]}, "there is no column 'lab_c'"),
-        ({"columns": ["id"]}, "says whose row it is"),
-        ({"columns": ["age"], "encode": SITES}, "encode names column 'site', which is not among the columns"),
+        ({"columns": ["id"]}, "holds the ids of the units"),
+        ({"columns": ["age"], "encode": SITES}, "encode names column 'site', which is not among the selected"),
         ({"columns": ["age"], "fill": {"lab_a": 0}}, "fill names column 'lab_a', which is not among"),
         ({"encode": {"sites": ["a"]}}, "Did you mean 'site'?"),
         ({"fill": {"q_*": 0}}, "there is no column 'q_*'"),
         ({"fill": {"site": 0}, "encode": SITES}, "'site' is encoded by a list"),
         ({"fill": {"lab_*": 0, "*_a": 1}}, "fill has two patterns with different values for column 'lab_a'"),
         ({"encode": {"si*": ["a"], "*te": ["b"]}}, "encode has two patterns"),
-        ({"names": ["site", "site=a"], "unit": None, "encode": {"site": ["a"]}}, "got more of 'site=a'"),
+        ({"names": ["site", "site=a"], "unit": None, "encode": {"site": ["a"]}}, "got 'site=a' more than once"),
     ],
 )
-def test_what_does_not_go_with_the_names_is_refused(given, said):
+def test_settings_that_do_not_match_the_names_are_refused(given, said):
     assert said in refusal(**given)
 
 
@@ -91,7 +91,7 @@ def test_what_does_not_go_with_the_names_is_refused(given, said):
         ),
     ],
 )
-def test_what_has_no_meaning_is_refused_before_there_is_data(given, said):
+def test_invalid_settings_are_refused_without_data(given, said):
     with pytest.raises(InvalidInputError, match=said):
         Layout.of(**given)
 
@@ -107,12 +107,12 @@ def test_columns_without_names_cannot_be_encoded():
         open_source(np.eye(2), columns=[0], fill={1: 0})
 
 
-# -- what is missing -------------------------------------------------------------------------------
+# -- missing values --------------------------------------------------------------------------------
 
 GAPS = np.array([[1.0, np.nan, 3.0], [np.nan, np.inf, np.nan]])
 
 
-def test_gaps_of_arrays():
+def test_missing_values_of_arrays():
     np.testing.assert_array_equal(values(GAPS, fill=7), [[1, 7, 3], [7, np.inf, 7]])
     np.testing.assert_array_equal(values(GAPS, fill={2: 5}), [[1, np.nan, 3], [np.nan, np.inf, 5]])
     np.testing.assert_array_equal(values(GAPS, columns=[2, 0], fill={2: 5}), [[3, 1], [5, np.nan]])
@@ -121,18 +121,18 @@ def test_gaps_of_arrays():
     assert np.isnan(GAPS).sum() == 3, "the caller's own array stays as it is"
 
 
-def test_gaps_keep_single_precision():
+def test_filling_keeps_single_precision():
     (block,) = open_source(GAPS.astype(np.float32), fill=0.1).blocks()
     assert block.values.dtype == np.float32
     assert block.values[0, 1] == np.float32(0.1)
 
 
-def test_gaps_of_arrays_in_files(tmp_path):
+def test_missing_values_of_arrays_in_files(tmp_path):
     np.save(tmp_path / "x.npy", GAPS)
     np.testing.assert_array_equal(values(tmp_path / "x.npy", fill={1: 7}), [[1, 7, 3], [np.nan, np.inf, np.nan]])
 
 
-def test_gaps_of_sparse_rows_are_entries_that_are_stored():
+def test_missing_values_of_sparse_rows_are_stored_entries():
     matrix = sparse.csr_array((np.array([np.nan, 2.0, np.nan]), ([0, 0, 1], [0, 2, 2])), shape=(2, 3))
     np.testing.assert_array_equal(values(matrix, fill=7), [[7, 0, 2], [0, 0, 7]])
     np.testing.assert_array_equal(values(matrix, fill={2: 5}), [[np.nan, 0, 2], [0, 0, 5]])
@@ -140,14 +140,14 @@ def test_gaps_of_sparse_rows_are_entries_that_are_stored():
     assert np.isnan(matrix.data).sum() == 2
 
 
-def test_a_sparse_row_with_an_index_outside_is_not_mended_by_a_fill():
+def test_a_sparse_row_with_an_index_outside_stays_invalid_with_a_fill():
     broken = sparse.csr_array(np.eye(3))
     broken.indices[1] = 7
     rows = values(broken, fill=0)
     assert np.isfinite(rows).all(axis=1).tolist() == [True, False, True]
 
 
-def test_gaps_of_blocks():
+def test_missing_values_of_blocks():
     blocks = [
         pd.DataFrame({"a": [1.0, None], "b": ["x", "y"]}),
         pd.DataFrame({"a": [None, 2.0], "b": ["y", None]}),
@@ -156,7 +156,7 @@ def test_gaps_of_blocks():
     assert found.tolist() == [[1, 1], [5, 0], [5, 0], [2, 0]]
 
 
-# -- what happens to each kind of column: the tables in docs/tables.md ------------------------------
+# -- every kind of column: the tables in docs/tables.md ---------------------------------------------
 
 DAY = dt.datetime(2020, 1, 2)  # noqa: DTZ001
 KINDS = {
@@ -227,7 +227,7 @@ def test_nullable_numbers_and_objects_of_pandas():
     assert values(objects, encode={"x": ["a", 1]}).tolist() == [[0, 1], [1, 0]]
 
 
-def test_names_that_come_twice(tmp_path):
+def test_duplicate_names(tmp_path):
     table = pa.table([[1.0], [2.0], [3.0]], names=["a", "a", "b"])
     pq.write_table(table, tmp_path / "x.parquet")
     (tmp_path / "x.csv").write_text("a,a,b\n1,2,3\n")
@@ -235,7 +235,7 @@ def test_names_that_come_twice(tmp_path):
         assert values(data, columns=["b"]).tolist() == [[3.0]]
         with pytest.raises(InvalidInputError, match="every column once"):
             open_source(data)
-    with pytest.raises(InvalidInputError, match="names of their own"):
+    with pytest.raises(InvalidInputError, match="unique names of columns"):
         open_source(table.to_pandas(), columns=["b"])
 
 
@@ -243,7 +243,7 @@ def test_the_hint_shows_what_to_write():
     table = pa.table({"x": [1.0], "site": ["a"], "visit": [DAY], "odd": [[1]]})
     with pytest.raises(InvalidInputError) as failure:
         open_source(table)
-    assert "among those that hold numbers ('x')" in str(failure.value)
+    assert "that hold numbers ('x')" in str(failure.value)
     assert "encode={'site': ['a', 'b'], 'visit': 'days since 2000-01-01'}" in str(failure.value)
     with pytest.raises(InvalidInputError, match="No column holds numbers"):
         open_source(table.select(["odd"]))
@@ -252,7 +252,7 @@ def test_the_hint_shows_what_to_write():
 # -- CSV files -------------------------------------------------------------------------------------
 
 
-def test_encoded_columns_of_csv_files_go_by_what_is_declared(tmp_path):
+def test_encoded_columns_of_csv_files_are_read_as_declared(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text('code,flag,x\n1,True,1\n1.0,true,\n"2",False,oops\n01,NA,4\nbad,1,5\n')
     assert values(path, columns=["code"], encode={"code": [1, 2]}).tolist() == [

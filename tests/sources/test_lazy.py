@@ -1,4 +1,4 @@
-"""Lazy frames: computed once, and what fails in them, or which rows they leave out, tells nothing."""
+"""Lazy frames: computed once; failures and excluded rows reveal nothing about the values."""
 
 import traceback
 import warnings
@@ -21,8 +21,8 @@ def test_a_value_that_cannot_be_computed_is_not_quoted():
     assert "4711" not in "".join(traceback.format_exception(failure.value))
 
 
-def test_rows_that_may_be_left_out_by_their_values_have_no_fixed_places():
-    """Under replace, their number would otherwise be published as it is."""
+def test_rows_that_may_be_excluded_by_value_have_no_fixed_places():
+    """Under replace-one, their exact number would otherwise be published."""
     few = FRAME.filter(pl.col("a") > 1).select("a", "b")
     table = ds.dataset(pa.table({"a": [1.0, 2.0, 3.0], "b": [0.0, 1.0, 0.0]}))
     assert open_source(table).fixed_places

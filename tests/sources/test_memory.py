@@ -1,4 +1,4 @@
-"""Arrays, sparse matrices, frames, tables and blocks: what is kept, what is refused, and in which words."""
+"""Arrays, sparse matrices, frames, tables and blocks: conversion, refusals and their messages."""
 
 import numpy as np
 import pandas as pd
@@ -75,7 +75,7 @@ def test_refused_arrays():
     assert "dtype <U1" in message(np.array([["1", "2"]]))
     assert "dtype complex128" in message(np.ones((2, 2), dtype=complex))
     assert "dtype complex128" in message(sparse.eye_array(3, dtype=complex, format="csr"))
-    assert "do not make a matrix" in message([[1, 2], [CANARY]])
+    assert "do not form a matrix" in message([[1, 2], [CANARY]])
     assert "most of column 1" in message([[1, "a"]])
     assert "dtype datetime64" in message(np.zeros((2, 2), dtype="datetime64[D]"))
     assert "at least one column" in message(np.ones((3, 0)))
@@ -113,25 +113,25 @@ def test_columns_with_names():
     frame = pd.DataFrame(np.ones((2, 3)), columns=["height", "weight", "age"])
     assert "Did you mean 'weight'" in message(frame, columns=["wieght"])
     assert "every column once" in message(frame, columns=["age", "age"])
-    assert "names of their own" in message(pd.DataFrame(np.ones((1, 2)), columns=["a", "a"]))
+    assert "unique names of columns" in message(pd.DataFrame(np.ones((1, 2)), columns=["a", "a"]))
     assert "every column once" in message(pa.Table.from_arrays([[1.0], [2.0]], names=["a", "a"]))
     assert open_source(pd.DataFrame(np.ones((2, 3))), columns=[2, 0]).columns == ("2", "0")
 
 
-def test_names_of_units_need_names_of_columns():
+def test_a_unit_name_needs_named_columns():
     assert "have no names" in message(np.ones((2, 2)), units="id")
     assert "have no names" in message(sparse.eye_array(2, format="csr"), units="id")
 
 
 def test_blocks_that_change():
-    assert "block 1 has 3 columns, block 0 has 2" in message([np.ones((2, 2)), np.ones((2, 3))])
-    assert "block 1 is of another kind" in message([np.ones((2, 2)), sparse.csr_array(np.ones((2, 2)))])
+    assert "block 1 has 3 columns and block 0 has 2" in message([np.ones((2, 2)), np.ones((2, 3))])
+    assert "block 1 differs from block 0" in message([np.ones((2, 2)), sparse.csr_array(np.ones((2, 2)))])
     frames = [pd.DataFrame({"a": [1], "b": [2]}), pd.DataFrame({"b": [1], "a": [2]})]
-    assert "another order" in message(frames)
+    assert "in the same order" in message(frames)
     assert [block.values.tolist() for block in open_source(frames, columns=["a"]).blocks()] == [[[1]], [[2]]]
 
 
-def test_blocks_that_are_none():
+def test_invalid_blocks():
     assert "got str as block 1" in message([np.ones((2, 2)), "a"])
     assert "got int as block 0" in message(iter([5]))
     assert "1-D" in message(iter([np.ones(2)]))
@@ -153,7 +153,7 @@ def test_a_reader_without_batches():
     assert list(opened.blocks()) == []
 
 
-def test_large_blocks_are_cut():
+def test_large_blocks_are_split():
     blocks = list(open_source([np.zeros((300_000, 10))]).blocks())
     assert max(block.values.nbytes for block in blocks) <= 8 << 20
 
@@ -167,4 +167,4 @@ def test_nothing_shows_values():
         repr(open_source(frame, units="a")),
         *(repr(open_source(one)) for one in everything),
     ]
-    assert not any(str(CANARY) in text for text in shown)  # an address in memory may hold its first digits
+    assert not any(str(CANARY) in text for text in shown)  # an address in memory may contain its first digits

@@ -1,4 +1,4 @@
-"""Packed blocks: they come back to the bit, and nothing that is lost, doubled or in disorder goes unseen."""
+"""Packed blocks are restored to the bit; missing, duplicate and reordered records are detected."""
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ def unpacker(batches, kind=float):
 
 @pytest.mark.parametrize("piece", [8, 24, 200, 1 << 20])
 @pytest.mark.parametrize("blocks", [ROWS, PEOPLE])
-def test_blocks_come_back_to_the_bit_however_they_are_cut(blocks, piece):
+def test_blocks_are_restored_to_the_bit_for_any_size_of_pieces(blocks, piece):
     batches = packed(blocks, piece=piece)
     assert all(batch.schema == SCHEMA and batch.num_rows == 1 for batch in batches)
     found = list(unpacker(batches)(batches).blocks())
@@ -54,7 +54,7 @@ def test_records_that_come_in_one_batch_are_the_same():
     assert found == [block.values.tobytes() for block in ROWS]
 
 
-def test_no_records_are_no_blocks():
+def test_no_records_give_no_blocks():
     assert list(Unpacker(3, np.dtype(float))([]).blocks()) == []
 
 
@@ -66,10 +66,10 @@ def test_no_records_are_no_blocks():
         lambda records: records[::-1],
         lambda records: [*records, records[-1]],
         lambda _: [],
-        lambda _: packed(ROWS, piece=200),  # the same rows, packed another time
+        lambda _: packed(ROWS, piece=200),  # the same rows, packed a second time
     ],
 )
-def test_what_is_lost_doubled_in_disorder_or_of_another_copy_is_refused(wrong):
+def test_missing_duplicate_reordered_and_foreign_records_are_refused(wrong):
     records = packed(ROWS, piece=200)
     with pytest.raises(InvalidInputError, match="as it kept them"):
         list(unpacker(records)(wrong(records)).blocks())

@@ -1,4 +1,4 @@
-"""The memory that a fit to files takes does not grow with them: twice the rows, hardly a byte more."""
+"""The memory of a fit to files does not grow with the files: twice the rows need hardly any more."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not STATUS.exists(), reason="peaks of memory are
 
 D = 20
 SMALL, LARGE = 400_000, 800_000
-"""Rows: 64 and 128 MB of numbers, of which 1 MB may be kept. With less than 64, not all that waits is full."""
+"""Numbers of rows: 64 and 128 MB of numbers, of which 1 MB may be kept. Below 64 MB, not all buffers are full."""
 
 PEAKS = """
 import json, pathlib, sys, warnings
@@ -39,7 +39,7 @@ print(json.dumps(peaks))
 
 
 def write(path, n, *, people):
-    """Rows, some at a time, with ids all over the place."""
+    """Write rows, a part at a time, with the ids in random order."""
     names = [f"x{j}" for j in range(D)]
     ids = {"who": pa.int64()} if people else {}
     schema = pa.schema({**dict.fromkeys(names, pa.float32() if path.suffix == ".csv" else pa.float64()), **ids})
@@ -58,7 +58,7 @@ def write(path, n, *, people):
 
 
 def peaks(units, memory, *paths):
-    """Megabytes at most, after a fit to each file, of one process."""
+    """Return the peak memory of one process in megabytes, after a fit to each file."""
     given = json.dumps([units, memory, *paths])
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", PEAKS, given], capture_output=True, text=True, timeout=300, check=True

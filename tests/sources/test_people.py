@@ -1,4 +1,4 @@
-"""People against a dict of lists, in memory and on disk."""
+"""People in memory and on disk, compared with a dict of lists."""
 
 import gc
 import tempfile
@@ -25,7 +25,7 @@ from eigenveil.sources.people import on_disk
 
 @pytest.fixture(autouse=True)
 def scratch(monkeypatch, tmp_path):
-    """All temporary files go where pytest removes them."""
+    """Use a folder for temporary files that pytest removes."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
@@ -40,7 +40,7 @@ IDS = {
 
 
 def by_hand(array, ids):
-    """Rows of each person, people in ascending order of their ids."""
+    """Return the rows of each person, with people in ascending order of their ids."""
     people = {}
     for row, one in zip(array, ids, strict=True):
         if one is not None:
@@ -114,7 +114,7 @@ def test_unit_column(monkeypatch, way, kind, block_bytes, data):
 
 
 def any_id(ids):
-    """A column of nulls alone has no type in some formats; tried apart."""
+    """Return whether any id is present; a column of nulls has no type in some formats: tested separately."""
     return any(one is not None for one in ids)
 
 
@@ -204,7 +204,7 @@ def test_float_type_is_kept(way, dtype):
 
 
 @pytest.mark.parametrize("way", ["table", "parquet"])
-def test_bad_values_stay_in_their_rows(way):
+def test_invalid_values_stay_in_their_rows(way):
     array = np.array([[np.nan, 1], [np.inf, 2], [3, 4]])
     (block,) = open_source(NAMED[way](array, [2, 1, 2]), units="who").blocks()
     np.testing.assert_array_equal(block.values, array[[1, 0, 2]])
@@ -224,13 +224,13 @@ def test_missing_unit_column(way):
 
 
 @pytest.mark.parametrize("way", NAMED)
-def test_unit_column_is_no_data(way):
+def test_unit_column_cannot_be_data(way):
     with pytest.raises(InvalidInputError, match="cannot be data as well"):
         open_source(NAMED[way](np.ones((3, 2)), [1, 2, 3]), units="who", columns=["x0", "who"])
 
 
 @pytest.mark.parametrize("units", [5, np.ones((3, 2)), [[1], [2], [3]], "who"])
-def test_units_that_are_none(units):
+def test_invalid_units(units):
     with pytest.raises(InvalidInputError):
         open_source(np.ones((3, 2)), units=units)
 
@@ -245,7 +245,7 @@ def test_blocks_cannot_have_units():
         open_source([np.ones((2, 2))], units=[1, 2])
 
 
-def test_sorted_file_lives_and_dies_with_its_source(monkeypatch, tmp_path):
+def test_sorted_file_is_deleted_with_its_source(monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()
     pq.write_table(table(np.ones((3, 2)), [1, 2, 1]), tmp_path / "a.parquet")

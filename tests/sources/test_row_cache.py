@@ -1,4 +1,4 @@
-"""Rows of files are decoded once where they fit in memory, else in every pass; text is parsed once in any case."""
+"""Files are decoded once if their rows fit in memory, else in every pass; text is parsed once in any case."""
 
 import pickle
 import tempfile
@@ -41,13 +41,13 @@ def values(blocks: Iterator[Block]) -> list[float]:
     return [float(block.values[0, 0]) for block in blocks]
 
 
-def test_what_fits_is_read_once() -> None:
+def test_partitions_that_fit_are_read_once() -> None:
     keeper, read = Keeper(3 * 32), Read()
     assert [values(keeper.blocks(0, read)) for _ in range(3)] == [[0.0, 1.0, 2.0]] * 3
     assert read.times == 1
 
 
-def test_what_does_not_fit_is_read_every_time_and_leaves_room_for_others() -> None:
+def test_a_partition_that_does_not_fit_is_read_every_time_and_leaves_memory_for_others() -> None:
     keeper, large, small = Keeper(3 * 32 - 1), Read(), Read(2)
     for _ in range(2):
         assert values(keeper.blocks(0, large)) == [0.0, 1.0, 2.0]
@@ -59,14 +59,14 @@ def test_what_does_not_fit_is_read_every_time_and_leaves_room_for_others() -> No
     assert late.times == 2, "the room has been used up"
 
 
-def test_a_pass_that_is_broken_off_keeps_nothing() -> None:
+def test_an_interrupted_pass_keeps_nothing() -> None:
     keeper, read = Keeper(1000), Read()
     next(keeper.blocks(0, read))
     assert values(keeper.blocks(0, read)) == [0.0, 1.0, 2.0]
     assert read.times == 2
 
 
-def test_a_copy_that_travels_carries_no_rows() -> None:
+def test_a_pickled_copy_contains_no_rows() -> None:
     keeper = Keeper(1000)
     list(keeper.blocks(0, Read()))
     there, read = pickle.loads(pickle.dumps(keeper)), Read()  # noqa: S301
@@ -76,7 +76,7 @@ def test_a_copy_that_travels_carries_no_rows() -> None:
 
 @pytest.fixture
 def decoded(monkeypatch):
-    """How many Parquet files have been decoded."""
+    """List with one entry per Parquet file that has been decoded."""
     seen = []
     real = scans._parquet_batches
     monkeypatch.setattr(scans, "_parquet_batches", lambda *given: seen.append(given[0]) or real(*given))
@@ -111,7 +111,7 @@ def test_only_files_are_kept_and_wrappers_stay_outside(tmp_path) -> None:
     assert np.array_equal(np.concatenate([np.asarray(block.values) for block in rows.source.blocks()]), ROWS)
 
 
-def test_the_room_is_a_quarter_of_what_system_and_container_leave(monkeypatch, tmp_path) -> None:
+def test_the_memory_is_a_quarter_of_what_system_and_container_leave(monkeypatch, tmp_path) -> None:
     assert room_in_memory() > 0
     written = {"meminfo": "MemFree: 1 kB\nMemAvailable:  4096 kB\n", "max": "1000000\n", "current": "200000\n"}
     for name, text in written.items():
@@ -126,7 +126,7 @@ def test_the_room_is_a_quarter_of_what_system_and_container_leave(monkeypatch, t
     assert room_in_memory() == 500
 
 
-def test_two_that_are_read_side_by_side_do_not_share_the_same_room() -> None:
+def test_two_concurrent_passes_do_not_use_the_same_memory() -> None:
     keeper, one, other = Keeper(3 * 32), Read(), Read()
     for _ in zip(keeper.blocks(0, one), keeper.blocks(1, other), strict=True):
         pass
@@ -155,7 +155,7 @@ def scratch(monkeypatch, tmp_path):
 
 @pytest.fixture
 def parsed(monkeypatch):
-    """How many CSV files have been parsed; a look at the head, for the schema, is not counted."""
+    """List with one entry per CSV file that has been parsed; reading the head for the schema is not counted."""
     seen = []
     real = csv_files.CsvScan.batches
     monkeypatch.setattr(csv_files.CsvScan, "batches", lambda *given: seen.append(1) or real(*given))
@@ -168,7 +168,7 @@ def csv(path, rows=ROWS):
 
 
 @pytest.mark.parametrize("limit", [0, 2 * 32, 3 * 32 - 1])
-def test_what_is_spooled_is_read_once_whatever_fits(scratch, limit) -> None:
+def test_spooled_partitions_are_read_once_for_any_limit(scratch, limit) -> None:
     keeper, read = Keeper(limit, spools=True), Read()
     assert [values(keeper.blocks(0, read)) for _ in range(3)] == [[0.0, 1.0, 2.0]] * 3
     assert read.times == 1
@@ -176,7 +176,7 @@ def test_what_is_spooled_is_read_once_whatever_fits(scratch, limit) -> None:
     assert list(scratch.iterdir()) == []
 
 
-def test_two_that_are_spooled_side_by_side_lose_nothing() -> None:
+def test_two_concurrent_spooled_passes_lose_nothing() -> None:
     keeper, one, other = Keeper(3 * 32, spools=True), Read(), Read()
     for _ in zip(keeper.blocks(0, one), keeper.blocks(1, other), strict=True):
         pass
@@ -185,7 +185,7 @@ def test_two_that_are_spooled_side_by_side_lose_nothing() -> None:
     assert (one.times, other.times) == (1, 1)
 
 
-def test_a_pass_that_is_broken_off_leaves_no_file(scratch) -> None:
+def test_an_interrupted_pass_leaves_no_file(scratch) -> None:
     keeper, read = Keeper(0, spools=True), Read()
     running = keeper.blocks(0, read)
     next(running)
@@ -196,7 +196,7 @@ def test_a_pass_that_is_broken_off_leaves_no_file(scratch) -> None:
     assert read.times == 2
 
 
-def test_what_fits_makes_no_file(scratch) -> None:
+def test_partitions_that_fit_need_no_file(scratch) -> None:
     keeper = Keeper(1000, spools=True)
     for _ in keeper.blocks(0, Read()):
         assert list(scratch.iterdir()) == []
@@ -218,7 +218,7 @@ def test_a_full_disk_is_no_error(scratch, monkeypatch) -> None:
     assert list(scratch.iterdir()) == []
 
 
-def test_a_copy_that_travels_spools_too_and_carries_no_file() -> None:
+def test_a_pickled_copy_spools_and_contains_no_file() -> None:
     keeper = Keeper(0, spools=True)
     list(keeper.blocks(0, Read()))
     there, read = pickle.loads(pickle.dumps(keeper)), Read()  # noqa: S301
@@ -236,7 +236,7 @@ def test_a_fit_parses_text_once_whatever_memory_allows(tmp_path, scratch, parsed
     assert list(scratch.iterdir()) == []
 
 
-def test_later_passes_see_the_rows_of_the_first(tmp_path) -> None:
+def test_later_passes_have_the_rows_of_the_first(tmp_path) -> None:
     source = kept(open_source(csv(tmp_path / "a.csv")), 0)
     first = [np.asarray(block.values) for block in source.blocks()]
     csv(tmp_path / "a.csv", ROWS[::-1] + 1)
@@ -257,7 +257,7 @@ def test_people_are_sorted_in_the_memory_that_a_fit_may_take(tmp_path, monkeypat
     assert seen == [f"{megabytes}MiB"]
 
 
-def test_a_sort_that_lacks_memory_says_what_to_set(tmp_path, monkeypatch) -> None:
+def test_the_error_of_a_sort_without_enough_memory_names_the_option(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(on_disk, "_LEAST_MEGABYTES", 1)
     monkeypatch.setattr(on_disk, "_VECTORS", 0)
     path = tmp_path / "people.parquet"
@@ -269,7 +269,7 @@ def test_a_sort_that_lacks_memory_says_what_to_set(tmp_path, monkeypatch) -> Non
     assert refusal.value.__context__ is None
 
 
-def test_what_is_kept_is_not_kept_twice(tmp_path) -> None:
+def test_a_kept_source_is_not_kept_twice(tmp_path) -> None:
     source = kept(open_source(csv(tmp_path / "a.csv")), 100)
     assert kept(source, 5) is source
     outside = kept(CountedSource(source, None), 5)

@@ -1,4 +1,4 @@
-"""Any way of handing in the same numbers gives the same rows in the same order, bit for bit."""
+"""All ways to pass in the same numbers give the same rows in the same order, to the bit."""
 
 import tempfile
 from pathlib import Path
@@ -22,7 +22,7 @@ from eigenveil.sources import open_source, source
 
 @pytest.fixture(autouse=True)
 def scratch(monkeypatch, tmp_path):
-    """All temporary files go where pytest removes them."""
+    """Use a folder for temporary files that pytest removes."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
@@ -67,7 +67,7 @@ def saved(array, ending):
 
 
 class Streaming:
-    """Anything that Arrow can stream from, as often as asked."""
+    """An object that Arrow can stream from any number of times."""
 
     def __init__(self, table):
         self.table = table
@@ -127,7 +127,7 @@ def read(data, **how):
 
 
 def assert_same(rows, array):
-    """Equal as bits, except that all nans are one: Arrow's nulls have no payload, nor have sparse zeros a sign."""
+    """Compare bits, with all nans equal: Arrow's nulls have no payload, and sparse zeros have no sign."""
     want = expected(array)
     assert rows.shape == want.shape
     if len(rows) > 0:

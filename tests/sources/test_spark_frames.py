@@ -1,4 +1,4 @@
-"""What Spark's executors do with record batches; tests/engines/test_spark.py runs it on Spark."""
+"""Processing of record batches on Spark's executors; tests/engines/test_spark.py runs it on Spark."""
 
 import numpy as np
 import pyarrow as pa
@@ -34,7 +34,7 @@ def test_rows_keep_their_order_in_tables_that_are_large_enough(size, monkeypatch
 
 @pytest.mark.parametrize("heights", [[100], [1] * 100, [0, 33, 0, 33, 34], [50, 50]])
 @pytest.mark.parametrize("size", [1, 100, 1 << 20])
-def test_no_bucket_is_cut(size, heights, monkeypatch):
+def test_no_bucket_is_split(size, heights, monkeypatch):
     buckets = np.sort(np.random.default_rng(1).integers(0, 12, 100))
     table = pa.table({"x": np.arange(100.0), BUCKET: buckets})
     tables = cut(batches_of(table, heights), monkeypatch, size)
@@ -43,7 +43,7 @@ def test_no_bucket_is_cut(size, heights, monkeypatch):
     assert len(np.unique(found)) == len(found)
 
 
-def test_nothing_is_no_table(monkeypatch):
+def test_no_batches_give_no_table(monkeypatch):
     assert cut([], monkeypatch, 1) == []
     assert sum(one.num_rows for one in cut(batches_of(pa.table({"x": [1.0]}), [0]), monkeypatch, 1)) == 0
 
@@ -58,16 +58,16 @@ class Session:
         self.conf = Conf({spark_frames._AT_A_TIME: "77"})
 
 
-def test_a_sessions_own_number_is_put_back_when_the_last_has_ended():
+def test_the_setting_of_a_session_is_restored_when_the_last_context_ends():
     session = Session()
-    one, other = spark_frames.OneByOne(session), spark_frames.OneByOne(session)
+    one, other = spark_frames.SingleRecordBatches(session), spark_frames.SingleRecordBatches(session)
     one.__enter__()
     other.__enter__()
     one.__exit__()
     assert session.conf[spark_frames._AT_A_TIME] == "1"
     other.__exit__()
     assert session.conf[spark_frames._AT_A_TIME] == "77"
-    with pytest.raises(ZeroDivisionError), spark_frames.OneByOne(session):
+    with pytest.raises(ZeroDivisionError), spark_frames.SingleRecordBatches(session):
         raise ZeroDivisionError
     assert session.conf[spark_frames._AT_A_TIME] == "77"
-    assert not spark_frames.OneByOne._open
+    assert not spark_frames.SingleRecordBatches._open

@@ -1,4 +1,4 @@
-"""Rows that were written to a temporary file come back to the bit, and the file goes with its owner."""
+"""Rows are read from a temporary file as they were written, to the bit; the file is deleted with its owner."""
 
 import gc
 import tempfile
@@ -15,13 +15,13 @@ NASTY = [np.nan, -0.0, 5e-324, np.inf, -np.inf, 1e308]
 
 @pytest.fixture(autouse=True)
 def scratch(monkeypatch, tmp_path):
-    """All temporary files go where pytest removes them."""
+    """Use a folder for temporary files that pytest removes."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_blocks_come_back_to_the_bit_and_as_often_as_asked(dtype):
+def test_blocks_are_read_to_the_bit_in_every_pass(dtype):
     with np.errstate(over="ignore"):
         rows = np.array(NASTY).astype(dtype).reshape(3, 2)
     spool = Spool()
@@ -33,7 +33,7 @@ def test_blocks_come_back_to_the_bit_and_as_often_as_asked(dtype):
         assert [one.tobytes() for one in found] == [rows.tobytes(), rows[:1].tobytes(), rows[1:].tobytes()]
 
 
-def test_nobody_else_can_read_it_and_it_goes_with_its_owner(scratch):
+def test_only_the_user_can_read_the_file_and_it_is_deleted_with_its_owner(scratch):
     spool = Spool()
     spool.write([Block(np.ones((2, 2)))])
     (folder,) = scratch.iterdir()
@@ -44,7 +44,7 @@ def test_nobody_else_can_read_it_and_it_goes_with_its_owner(scratch):
 
 
 @pytest.mark.parametrize("harm", [lambda file: file.unlink(), lambda file: file.write_bytes(b"12345678")])
-def test_a_copy_that_was_harmed_is_no_data(scratch, harm):
+def test_a_damaged_copy_is_refused(scratch, harm):
     spool = Spool()
     spool.write([Block(np.full((2, 2), 7351.75))])
     (file,) = scratch.glob("*/rows")

@@ -19,7 +19,7 @@ from eigenveil.engines.query import Query, fold
 from eigenveil.operators import Operator
 from eigenveil.sources import Partition
 from eigenveil.sources.clusters.dask_collections import DaskPeople, DaskSource, computed
-from eigenveil.sources.wrapped import where
+from eigenveil.sources.wrapped import opener_and_piece
 
 StateT = TypeVar("StateT")
 ResultT = TypeVar("ResultT")
@@ -81,7 +81,7 @@ class DaskEngine(SumsOnly):
         """The answer of a query over all units that the plan lets in."""
         from dask.delayed import delayed  # noqa: PLC0415  # an extra, and heavy
 
-        found = [where(partition) for partition in partitions]
+        found = [opener_and_piece(partition) for partition in partitions]
         pieces = [piece for _, piece in found]
         run = uuid.uuid4().hex
         name = (f"eigenveil-{run}-{number}" for number in itertools.count())

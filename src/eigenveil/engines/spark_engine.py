@@ -16,8 +16,8 @@ from eigenveil.engines.plans import Plan
 from eigenveil.engines.query import Query, fold
 from eigenveil.errors import EigenveilError, InvalidInputError
 from eigenveil.sources import Partition
-from eigenveil.sources.clusters.spark_frames import OneByOne, SparkRows, on_spark, refuse_others
-from eigenveil.sources.wrapped import where
+from eigenveil.sources.clusters.spark_frames import SingleRecordBatches, SparkRows, common_rows, on_spark
+from eigenveil.sources.wrapped import opener_and_piece
 
 StateT = TypeVar("StateT")
 ResultT = TypeVar("ResultT")
@@ -53,8 +53,8 @@ class SparkEngine(SumsOnly):
         """The answer of a query over all units that the plan lets in."""
         if not partitions:
             return query.finish(query.zero())
-        found = [where(partition) for partition in partitions]
-        rows = refuse_others([piece for _, piece in found])
+        found = [opener_and_piece(partition) for partition in partitions]
+        rows = common_rows([piece for _, piece in found])
         asked = pickle.dumps((query, plan, [opener for opener, _ in found]))
         return query.finish(_collected(rows, query, self._answers(rows, asked)))
 
@@ -73,7 +73,7 @@ class SparkEngine(SumsOnly):
         while count > _MERGED:
             count = -(-count // _MERGED)
             answers = answers.repartition(count).mapInArrow(merged, schema)
-        with OneByOne(rows.frame.sparkSession):
+        with SingleRecordBatches(rows.frame.sparkSession):
             found: list[bytes] = on_spark(answers.toArrow).column(_ANSWER).to_pylist()
         return found
 

@@ -357,7 +357,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
 
     def _refuse_another_stream(self, settings: Settings) -> None:
         """Raise if parameters have changed: the budget of a stream is fixed when it begins."""
-        changed = [*changed_since(self), *settings.layout.unlike(self._declared)]
+        changed = [*changed_since(self), *settings.layout.differing_parts(self._declared)]
         if changed:
             raise InvalidInputError(
                 f"the stream began with a different {', '.join(changed)}; its cost was fixed then.",

@@ -1,4 +1,4 @@
-"""Anything a user has becomes blocks of rows, or of people with all their rows."""
+"""Conversion of user data to blocks of rows, or blocks of people with all their rows."""
 
 from eigenveil.sources.files.csv_files import CsvFiles
 from eigenveil.sources.layout import Layout

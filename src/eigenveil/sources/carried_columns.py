@@ -1,4 +1,4 @@
-"""Columns that are carried along as they are, such as ids beside scores: any type, row by row, in their order."""
+"""Columns that are copied unchanged next to scores, such as ids: any type, row by row, in the original order."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from eigenveil.sources.files.any_files import has_paths, scan_of
 from eigenveil.sources.files.csv_files import CsvScan, as_text
 from eigenveil.sources.files.scans import Scan
 from eigenveil.sources.memory import arrow
-from eigenveil.sources.memory.frames import names_of, narwhal
+from eigenveil.sources.memory.frames import names_of, to_narwhals
 
 _HEIGHT = 1 << 15
 
 
 class KeptColumns:
-    """Some columns, handed out some rows at a time; files are read once more for them.
+    """Some columns of the data, read a few rows at a time.
+
+    Files are read a second time for these columns.
 
     Parameters
     ----------
     schema : pyarrow.Schema
-        Names and types.
+        Names and types of the columns.
     batches : callable
-        A fresh pass over them.
+        Function that starts a new pass over the columns and returns an iterator of record batches.
 
     Examples
     --------
@@ -43,7 +45,7 @@ class KeptColumns:
         self._batches = batches
 
     def reader(self) -> Callable[[int], list[pa.Array]]:
-        """A function that hands out the next rows, so many as it is asked for: one array per column."""
+        """Return a function of a number of rows, which returns that many next rows: one array per column."""
         coming, held = self._batches(), self.schema.empty_table()
 
         def rows(number: int) -> list[pa.Array]:
@@ -58,17 +60,17 @@ class KeptColumns:
 
 
 def open_kept(data: Any, wanted: Any) -> KeptColumns:
-    """The wanted columns, by name or glob, of files or a frame.
+    """Return the requested columns, by name or glob, of files or a frame.
 
     Notes
     -----
-    Every row has a place, also a line of a CSV file with too many or too few entries: all of it is missing. Ids in
-    CSV files are kept as they are written.
+    Every row keeps its position. A line of a CSV file with too many or too few entries counts as a row, too: all
+    its entries are missing. Ids in CSV files are kept as they are written.
     """
     scan = scan_of(data, None) if has_paths(data) else None
     if scan is not None:
         return _of_scan(scan, wanted)
-    table = data if arrow.accepts(data) else narwhal(data)
+    table = data if arrow.accepts(data) else to_narwhals(data)
     if isinstance(table, nw.DataFrame):
         frame = nw.maybe_reset_index(table)
         chosen = frame[:, choose_names(names_of(frame), wanted)].to_arrow()
@@ -77,7 +79,7 @@ def open_kept(data: Any, wanted: Any) -> KeptColumns:
     else:
         what = ".npy and .npz files" if has_paths(data) else f"this {type(data).__name__}"
         raise InvalidInputError(
-            f"columns to keep are named, and those of {what} have no names.",
+            f"expected data with named columns to keep columns of, but the columns of {what} have no names.",
             hint="Pass a data frame in memory, an Arrow table, or the path of Parquet, Feather or CSV files.",
         )
     whole = chosen if isinstance(chosen, pa.Table) else pa.Table.from_batches([chosen])
@@ -99,11 +101,11 @@ def _batches_of(table: pa.Table) -> Iterator[pa.RecordBatch]:
 
 
 def _plain_type(field: pa.Field) -> pa.DataType:
-    """The type in which a column is kept; refused where one entry is not one value."""
+    """Return the type in which a column is kept; refuse types whose entries are not single values."""
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
     if pa.types.is_nested(kind):
         raise InvalidInputError(
-            f"column {field.name!r} is of type {kind}, which cannot be kept beside scores.",
+            f"column {field.name!r} is of type {kind}, which cannot be kept next to scores.",
             hint="Keep columns of text, numbers or dates.",
         )
     return pa.string() if pa.types.is_string_view(kind) else kind

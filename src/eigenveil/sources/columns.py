@@ -1,4 +1,4 @@
-"""Which columns are meant: by name, by glob or by position."""
+"""Selection of columns by name, by glob or by position."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from eigenveil.errors import InvalidInputError
 _SHOWN = 8
 
 
-def some(names: Sequence[str]) -> str:
-    """A few of the names, quoted, for a message."""
+def quote_some(names: Sequence[str]) -> str:
+    """Return the first few names, quoted, for a message."""
     return ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
 
 
 def choose_names(names: Sequence[str], wanted: Any, *, unit: str | None = None) -> list[int]:
-    """Positions of the wanted columns among `names`; all but the unit column by default.
+    """Return the positions of the requested columns among `names`; by default all except the unit column.
 
     Examples
     --------
@@ -34,13 +34,13 @@ def choose_names(names: Sequence[str], wanted: Any, *, unit: str | None = None) 
     else:
         wishes = [wanted] if isinstance(wanted, str) else [str(wish) for wish in wanted]
         chosen = [name for wish in wishes for name in _matches(names, wish, unit)]
-    _refuse_none(chosen)
+    _refuse_no_columns(chosen)
     _refuse_duplicates(chosen, names)
     return [names.index(name) for name in chosen]
 
 
 def find_unit(names: Sequence[str], unit: str, *, what: str = "unit column") -> int:
-    """Position of the unit column, or of another one that there must be once."""
+    """Return the position of the unit column, or of another column that must exist exactly once."""
     if names.count(unit) != 1:
         raise InvalidInputError(
             f"expected one {what} {unit!r}, found {names.count(unit)} of that name.",
@@ -50,7 +50,7 @@ def find_unit(names: Sequence[str], unit: str, *, what: str = "unit column") -> 
 
 
 def choose_positions(width: int, wanted: Any) -> list[int] | None:
-    """Positions of the wanted columns among `width` columns without names; None for all of them.
+    """Return the positions of the requested columns among `width` unnamed columns; None means all columns.
 
     Examples
     --------
@@ -58,11 +58,11 @@ def choose_positions(width: int, wanted: Any) -> list[int] | None:
     [4, 0]
     """
     if width == 0:
-        _refuse_none([])
+        _refuse_no_columns([])
     if wanted is None:
         return None
     positions = [_position(wish, width) for wish in ([wanted] if isinstance(wanted, str) else wanted)]
-    _refuse_none(positions)
+    _refuse_no_columns(positions)
     _refuse_duplicates(positions, range(width))
     return positions
 
@@ -79,8 +79,8 @@ def refuse_named_unit(units: Any) -> None:
 def _matches(names: Sequence[str], wish: str, unit: str | None) -> list[str]:
     if wish == unit:
         raise InvalidInputError(
-            f"column {wish!r} says whose row it is and cannot be data as well.",
-            hint="Leave it out of columns=[...].",
+            f"column {wish!r} holds the ids of the units and cannot be data as well.",
+            hint="Remove it from columns=[...].",
         )
     found = [wish] if wish in names else [name for name in names if name != unit and fnmatchcase(name, wish)]
     if not found:
@@ -90,7 +90,7 @@ def _matches(names: Sequence[str], wish: str, unit: str | None) -> list[str]:
 
 def _alternatives(names: Sequence[str], wish: str) -> str:
     close = difflib.get_close_matches(wish, names)
-    return f"Did you mean {some(close)}?" if close else f"The columns are {some(list(names))}."
+    return f"Did you mean {quote_some(close)}?" if close else f"The columns are {quote_some(list(names))}."
 
 
 def _position(wish: Any, width: int) -> int:
@@ -100,11 +100,11 @@ def _position(wish: Any, width: int) -> int:
             return position
     raise InvalidInputError(
         f"expected a column number from 0 to {width - 1}, got {wish!r}.",
-        hint="The columns of this data have no names; columns=[0, 2] chooses the first and the third.",
+        hint="The columns of this data have no names; columns=[0, 2] selects the first and the third.",
     )
 
 
-def _refuse_none(chosen: Sequence[object]) -> None:
+def _refuse_no_columns(chosen: Sequence[object]) -> None:
     if not chosen:
         raise InvalidInputError("expected at least one column of numbers, got none.", hint="Check columns=[...].")
 
@@ -114,25 +114,26 @@ def _refuse_duplicates(chosen: Sequence[str] | Sequence[int], names: Sequence[st
     twice = [str(name) for name, times in Counter(chosen).items() if times > 1 or count[name] > 1]
     if twice:
         raise InvalidInputError(
-            f"expected every column once, got more of {some(twice)}.",
-            hint="Each chosen column needs a name of its own and is chosen once; globs may overlap.",
+            f"expected every column once, got {quote_some(twice)} more than once.",
+            hint="Give each selected column a unique name and select it once; check whether globs overlap.",
         )
 
 
 def by_column(names: Sequence[str] | None, width: int, given: Mapping[Any, Any], *, what: str) -> list[Any]:
-    """What a mapping says of every column, in the order of the columns; None where it says nothing.
+    """Return the value that a mapping gives to each column, in the order of the columns; None where it gives none.
 
     Parameters
     ----------
     names : sequence of str, optional
-        Names of the columns, where they have some.
+        Names of the columns, if they have names.
     width : int
-        How many columns there are.
+        Number of columns.
     given : mapping
-        From names or globs to values; from positions where columns have no names. A name goes before a glob. A
-        column that two globs with different values match is refused, and so is a key that matches nothing.
+        From names or globs to values, or from positions to values if columns have no names. A name takes
+        precedence over a glob. Refused: a column that matches two globs with different values, and a key that
+        matches no column.
     what : str
-        The parameter's name, for messages.
+        Name of the parameter, for messages.
 
     Examples
     --------
@@ -154,7 +155,7 @@ def by_column(names: Sequence[str] | None, width: int, given: Mapping[Any, Any],
                 if position in matched and matched[position] != value:
                     raise InvalidInputError(
                         f"{what} has two patterns with different values for column {name!r}.",
-                        hint=f"Name the column itself: {what}={{{name!r}: ...}} goes before patterns.",
+                        hint=f"Name the column itself: {what}={{{name!r}: ...}} takes precedence over patterns.",
                     )
                 matched[position] = value
     return [exact.get(column, matched.get(column)) for column in range(width)]

@@ -1,7 +1,8 @@
-"""Columns that are not numbers, as numbers: categories by a public list, dates by a public origin.
+"""Encodings of columns that are not numeric: categories by a public list, dates by a public origin.
 
-Every value is read by itself: what comes out of a row depends on that row and on what was declared, and on nothing
-else, to the bit. No value is an error: one that is not in the list is all zeros, one that is no date is missing.
+Every value is encoded separately: the encoding of a row is a function of that row and the declared settings alone,
+to the bit. No value raises an error: a value that is not in the list becomes all zeros, and a value that is not a
+date becomes missing.
 """
 
 from __future__ import annotations
@@ -33,23 +34,24 @@ _DATE = (
     r"(?:[T ](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})"
     r"(?::(?P<second>[0-9]{2})(?:\.(?P<part>[0-9]{1,9})[0-9]*)?)?Z?)?$"
 )
-"""Dates in text: 2020-01-31, and with a time of day 2020-01-31 12:30 or 2020-01-31T12:30:00.5Z."""
+"""Dates in text: 2020-01-31; with a time of day, 2020-01-31 12:30 or 2020-01-31T12:30:00.5Z."""
 
 
 @dataclass(frozen=True)
 class Categories:
-    """A column as one column of 0 and 1 per entry of a public list; a value that is not in it is all zeros.
+    """One-hot encoding by a public list: one column of 0 and 1 per entry; a value not in the list is all zeros.
 
     Parameters
     ----------
     labels : tuple of str
-        The list, as text.
+        The entries of the list, as text.
 
     Notes
     -----
-    How values are compared, by the type of the column: text by its characters; whole numbers and other numbers by
-    their value, so that 1 and 1.0 are the same; truth values with true and false, or 1 and 0. Categorical columns
-    go by the value and not by its code. Objects in a pandas column are compared as `text_of` writes them.
+    The comparison depends on the type of the column. Text is compared by its characters. Whole numbers and other
+    numbers are compared by their value, so 1 and 1.0 are equal. Truth values are compared with true and false, or
+    1 and 0. Categorical columns are compared by the value, not by its code. Objects in a pandas column are
+    compared by the text that `text_of` returns.
 
     Examples
     --------
@@ -61,21 +63,21 @@ class Categories:
     labels: tuple[str, ...]
 
     def names(self, column: str) -> tuple[str, ...]:
-        """Names of the columns that come out."""
+        """Return the names of the encoded columns."""
         return tuple(f"{column}={label}" for label in self.labels)
 
     @property
     def plain(self) -> list[str]:
-        """As a user writes it."""
+        """The list as the user writes it."""
         return list(self.labels)
 
     @property
     def all_numbers(self) -> bool:
-        """Whether the whole list can be read as numbers."""
+        """Whether all entries of the list can be read as numbers."""
         return all(_number(label) is not None for label in self.labels)
 
     def check(self, column: str, type_: ColumnType) -> None:
-        """Refuse a list for a column whose type can hold none of its values, or hold dates."""
+        """Refuse a column whose type cannot hold the entries of the list, or holds dates."""
         if type_.kind in (Kind.DATE, Kind.OTHER):
             raise InvalidInputError(
                 f"expected a column of text, whole numbers or truth values for a list of values, but {column!r} "
@@ -88,19 +90,20 @@ class Categories:
         if None in read:
             wrong = self.labels[read.index(None)]
             raise InvalidInputError(
-                f"column {column!r} holds {type_.kind} ({type_.name}), and {wrong!r} in its list is not of those.",
-                hint="The list must have values as they are in the column.",
+                f"column {column!r} holds {type_.kind} ({type_.name}), but the entry {wrong!r} of its list is not "
+                "of that kind.",
+                hint="Write the values in the list as they are in the column.",
             )
         if len(set(read)) != len(read):
-            raise InvalidInputError(f"the list of column {column!r} has a value twice.")
+            raise InvalidInputError(f"the list of column {column!r} contains a value twice.")
 
     def read(self, values: pa.Array) -> list[FloatArray]:
-        """A column of 0 and 1 for every entry of the list."""
+        """Return a column of 0 and 1 for every entry of the list."""
         codes = self._codes(values.dictionary_decode() if pa.types.is_dictionary(values.type) else values)
         return [(codes == place).astype(np.float64) for place in range(len(self.labels))]
 
     def _codes(self, values: pa.Array) -> IntArray:
-        """The place in the list of every value, -1 if it is not there."""
+        """Return the position of every value in the list, -1 if it is not in the list."""
         import pyarrow.compute as pc  # noqa: PLC0415  # heavy, and only for columns that are encoded
 
         kind, known = self._compared_as(values.type)
@@ -111,12 +114,12 @@ class Categories:
         plain = values.cast(kind, safe=False)
         if kind == pa.float64():
             plain = pc.add(plain, 0.0)  # -0.0 is 0.0
-        # what the type cannot hold is None in the list, and a missing value is not that
+        # an entry that the type cannot hold is None in the list; a missing value must not match it
         places = pc.index_in(plain, value_set=pa.array(known, kind), skip_nulls=True).fill_null(-1)
         return np.asarray(places.to_numpy(zero_copy_only=False), dtype=np.int64)
 
     def _compared_as(self, kind: pa.DataType) -> tuple[pa.DataType | None, list[Any]]:
-        """The type in which values of a column of type `kind` are compared, and the list in that type."""
+        """Return the type in which values of a column of type `kind` are compared, and the list in that type."""
         types = pa.types
         if is_text(kind):
             return pa.large_string(), list(self.labels)
@@ -134,18 +137,19 @@ class Categories:
 
 @dataclass(frozen=True)
 class Since:
-    """A column of dates as the time that has passed since a public origin.
+    """Encoding of dates as the time since a public origin.
 
     Parameters
     ----------
     plain : str
-        As "days since 2020-01-01"; hours, minutes and seconds are other units, and the origin may have a time.
+        For example "days since 2020-01-01". The unit is days, hours, minutes or seconds; the origin may have a
+        time of day.
 
     Notes
     -----
-    Columns of dates, of dates and times, and of text in which dates are written as 2020-01-31, 2020-01-31 12:30 or
-    2020-01-31T12:30:00Z. Times with a zone are taken as UTC, and so is the origin. Text that is no such date, as
-    2020-02-30, is missing.
+    Valid columns hold dates, dates with times, or text in which dates are written as 2020-01-31, 2020-01-31 12:30
+    or 2020-01-31T12:30:00Z. Times with a zone are converted to UTC, and so is the origin. Text that is not such a
+    date, for example 2020-02-30, becomes missing.
 
     Examples
     --------
@@ -156,10 +160,10 @@ class Since:
     plain: str
 
     def __post_init__(self) -> None:
-        self._parsed  # noqa: B018  # which checks it
+        self._parsed  # noqa: B018  # parsing checks the text
 
     def names(self, column: str) -> tuple[str, ...]:
-        """The column keeps its name."""
+        """Return the name of the column, which does not change."""
         return (column,)
 
     def check(self, column: str, type_: ColumnType) -> None:
@@ -168,11 +172,11 @@ class Since:
             raise InvalidInputError(
                 f"expected a column of dates or of text for {self.plain!r}, but {column!r} holds {type_.kind} "
                 f"({type_.name}).",
-                hint=f"Leave {column!r} out of encode={{...}} if it holds numbers.",
+                hint=f"Remove {column!r} from encode={{...}} if it holds numbers.",
             )
 
     def read(self, values: pa.Array) -> list[FloatArray]:
-        """One column of numbers; nan where there is no date."""
+        """Return one column of numbers, with nan where there is no date."""
         plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
         unit, origin = self._parsed
         days, seconds, there = _days_and_seconds(plain)
@@ -185,7 +189,7 @@ class Since:
 
     @cached_property
     def _parsed(self) -> tuple[str, datetime]:
-        """The unit, and the origin in UTC."""
+        """The unit of time, and the origin in UTC."""
         match = _SINCE.fullmatch(self.plain)
         if match is not None:
             with contextlib.suppress(ValueError, OverflowError):
@@ -200,7 +204,7 @@ Encoding: TypeAlias = Categories | Since
 
 
 def read_encoding(column: str, given: Any) -> Encoding:
-    """The encoding that a user writes as a list of values, or as text such as "days since 2020-01-01"."""
+    """Parse an encoding: a list of values, or text such as "days since 2020-01-01"."""
     if isinstance(given, Categories | Since):
         return given
     if isinstance(given, str):
@@ -216,22 +220,23 @@ def read_encoding(column: str, given: Any) -> Encoding:
     if not labels or None in labels or len(set(labels)) != len(labels):
         raise InvalidInputError(
             f"expected a list of text, whole numbers or truth values for column {column!r}, each once.",
-            hint="The list must be public: one made from the data would tell that somebody has a value.",
+            hint="The list must be public: a list made from the data would reveal that somebody has a value.",
         )
     return Categories(tuple(label for label in labels if label is not None))
 
 
 def text_of(one: Any) -> str | None:
-    """How one object is written as text; None if it is missing or has no such form.
+    """Convert one object to text; return None if it is missing or cannot be converted.
 
-    Text is itself, numbers are in digits (1 and 1.0 alike), truth values are True and False, dates as in ISO 8601.
+    Text stays as it is, numbers are written in digits (1 and 1.0 give the same text), truth values as True and
+    False, dates as in ISO 8601.
 
     Examples
     --------
     >>> [text_of(one) for one in ("a", 1, 1.0, 2.5, True, date(2020, 1, 31), None, [1])]
     ['a', '1', '1', '2.5', 'True', '2020-01-31', None, None]
     """
-    with contextlib.suppress(Exception):  # an object may raise anything when it is asked
+    with contextlib.suppress(Exception):  # comparing an object may raise any exception
         if not is_missing(one):
             return next((write(one) for types, write in _WRITERS if isinstance(one, types)), None)
     return None
@@ -244,19 +249,19 @@ def _digits(number: float) -> str | None:
 
 
 def _in_utc(time: datetime) -> datetime:
-    """A time without a zone; one that has none is taken as it is."""
+    """Convert a time to UTC and drop its zone; a time without a zone stays unchanged."""
     return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
 
 
 _WRITERS: tuple[tuple[Any, Callable[[Any], str | None]], ...] = (
-    (str, lambda one: one.encode().decode()),  # half a character has no such form
+    (str, lambda one: one.encode().decode()),  # a lone surrogate cannot be encoded
     (bool | np.bool_, lambda one: str(bool(one))),
     (int | np.integer, lambda one: str(int(one))),
     (float | np.floating | Decimal, lambda one: _digits(float(one))),
     (datetime, lambda one: _in_utc(one).isoformat()),
     (date, lambda one: one.isoformat()),
 )
-"""How objects of some types are written; the first that fits."""
+"""Functions that write objects of some types as text; the first matching type is used."""
 
 
 def _whole(label: str) -> int | None:
@@ -281,7 +286,7 @@ _READERS: dict[Kind, Any] = {Kind.TEXT: str, Kind.WHOLE: _whole, Kind.NUMBER: _n
 
 
 def _days_and_seconds(values: pa.Array) -> tuple[IntArray, FloatArray, npt.NDArray[np.bool_]]:
-    """Days since 1970-01-01, seconds of the day, and whether there is a date at all."""
+    """Return days since 1970-01-01, seconds of the day, and whether there is a date at all."""
     if is_text(values.type):
         return _days_in_text(values)
     there = ~_mask(values.is_null())

@@ -1,4 +1,4 @@
-"""Calls into other libraries whose own error messages may quote the data."""
+"""Guards for calls into other libraries, whose error messages may quote the data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def attempt(step: Callable[[], T], failure: InvalidInputError, *errors: type[Exception]) -> T:
-    """The value of `step`; if it raises one of `errors`, `failure` and no trace of the original message.
+    """Return the value of `step()`; if it raises one of `errors`, raise `failure` without the original message.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def attempt(step: Callable[[], T], failure: InvalidInputError, *errors: type[Exc
 
 
 def is_missing(one: Any) -> bool:
-    """Whether an entry is None, nan, NaT or NA, the last of which refuses to be compared."""
+    """Return whether an entry is None, nan, NaT or NA; comparing NA raises an error."""
     try:
         return one is None or bool(one != one)  # noqa: PLR0124  # nan differs from itself
     except (TypeError, ValueError, ArithmeticError):
@@ -35,16 +35,16 @@ def is_missing(one: Any) -> bool:
 
 
 def holds_python_text(kind: Any) -> bool:
-    """Whether a pandas type keeps text as Python does, where half a character is possible; Arrow refuses it."""
+    """Return whether a pandas type stores Python strings, which may hold lone surrogates; Arrow refuses them."""
     return getattr(kind, "storage", None) == "python"
 
 
 def guarded(items: Iterator[T], failure: InvalidInputError, *errors: type[Exception]) -> Iterator[T]:
-    """The items of `items`; if asking for one raises one of `errors`, `failure` comes instead."""
+    """Yield the items of `items`; if the iterator raises one of `errors`, raise `failure` instead."""
     end = object()
     while True:
         item = attempt(lambda: next(items, end), failure, *errors)
         if item is end:
             return
-        yield item  # type: ignore[misc]  # the sentinel has just been ruled out
-        del item  # before the next is made: an item may be large
+        yield item  # type: ignore[misc]  # the sentinel is excluded above
+        del item  # before the next item is made: items may be large

@@ -1,4 +1,4 @@
-"""What a column holds, by its type alone: the one answer for Arrow's types and those of data frames."""
+"""Kinds of columns (numbers, text, dates, ...), from the types of Arrow and of data frames alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 
 class Kind(StrEnum):
-    """What is in a column, as far as its type says."""
+    """Kind of values in a column, as far as its type determines it."""
 
     WHOLE = "whole numbers"
     NUMBER = "numbers"
@@ -23,7 +23,18 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class ColumnType:
-    """The type of a column: its name for messages, what it holds, and whether values are behind a dictionary.
+    """Type of a column.
+
+    Parameters
+    ----------
+    name : str
+        Name of the type, for messages.
+    kind : Kind
+        Kind of the values.
+    coded : bool
+        Whether the values are dictionary-encoded.
+    single : bool
+        Whether the values are float32.
 
     Examples
     --------
@@ -38,25 +49,28 @@ class ColumnType:
 
     @property
     def numeric(self) -> bool:
-        """Whether values are numbers as they are; truth values count as 0 and 1, numbers of categories do not."""
+        """Whether values are numbers without encoding: truth values are (0 and 1), category codes are not."""
         return self.kind in (Kind.WHOLE, Kind.NUMBER, Kind.TRUTH) and not self.coded
 
 
 def arrow_type(kind: pa.DataType) -> ColumnType:
-    """What a column of this Arrow type holds."""
+    """Return the type of a column, from its Arrow type."""
     if pa.types.is_dictionary(kind):
         return ColumnType(str(kind), arrow_type(kind.value_type).kind, coded=True)
     return ColumnType(str(kind), _arrow_kind(kind), single=kind == pa.float32())
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether this Arrow type holds text."""
+    """Return whether this Arrow type holds text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def frame_type(kind: Any, *, objects: bool) -> ColumnType:
-    """What a column of this type of narwhals holds; `objects` says that Python objects can be read one by one."""
-    if kind in (nw.Categorical, nw.Enum):  # whose own text may list values
+    """Return the type of a column, from its narwhals type.
+
+    `objects` is True if Python objects can be read one by one.
+    """
+    if kind in (nw.Categorical, nw.Enum):  # their repr may list values
         return ColumnType("Enum" if kind == nw.Enum else "Categorical", Kind.TEXT, coded=True)
     name = str(kind)
     if kind == nw.Object:
@@ -81,7 +95,7 @@ def _frame_kind(kind: Any) -> Kind:
     if kind.is_boolean():
         return Kind.TRUTH
     if kind.is_integer():
-        return Kind.OTHER if kind in (nw.Int128, nw.UInt128) else Kind.WHOLE  # which Arrow does not have
+        return Kind.OTHER if kind in (nw.Int128, nw.UInt128) else Kind.WHOLE  # Arrow has no 128-bit integers
     if kind.is_numeric():
         return Kind.NUMBER
     if kind == nw.String:

@@ -1,4 +1,4 @@
-"""Files with a column of labels: the same rows, and last the place of each row's label in a public list."""
+"""Files with a column of labels: the last column is the index of each row's label in a public list."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from eigenveil.sources.layout import Layout
 from eigenveil.sources.source import Source
 
 _CODE = "\0 label"
-"""Name of the column of numbers; no file has it."""
+"""Name of the added column of label indices; no file has a column of this name."""
 
 
 def open_labelled(data: Any, *, layout: Layout, units: Any, labels_in: str, labels: Sequence[Any]) -> Source:
-    """A source of the rows, or people, in files, one column wider: a row's label as a number from 0, or nan.
+    """Open files with labels as a source with one more column: the index of each row's label from 0, or nan.
 
     Parameters
     ----------
     data : path, glob, folder or list of these
-        Parquet, Feather or CSV.
+        Parquet, Feather or CSV files.
     layout : Layout
-        Columns to take, and how to read them.
+        Columns to read, and how to read them.
     units : str or array-like of ids, optional
-        Whose row each row is.
+        Which person each row belongs to.
     labels_in : str
-        The column of labels: text, whole numbers, truth values or dates, which are compared as text.
+        Name of the column of labels: text, whole numbers, truth values or dates, which are compared as text.
     labels : sequence
-        All labels there may be, in the order of their numbers; rows with others get nan.
+        All possible labels, in the order of their indices. Rows with another label get nan.
     """
     scan = scan_of(data, units) if has_paths(data) else None
     if scan is None:
         raise InvalidInputError(
-            f"labels by the name of a column need files with named columns, got {type(data).__name__}.",
+            f"expected files with named columns for labels given by a column name, got {type(data).__name__}.",
             hint="Pass the labels themselves, one per row.",
         )
     exact = layout.by_names(scan.schema.names, unit=units if isinstance(units, str) else None)
     place = find_unit(scan.schema.names, labels_in, what="column of labels")
-    if isinstance(scan, CsvScan):  # where whole numbers would come as floats
+    if isinstance(scan, CsvScan):  # where whole numbers would be read as floats
         scan = as_text(read_as_encoded(scan, exact), labels_in)
     kind = scan.schema.field(place).type
     binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
@@ -59,7 +59,7 @@ def open_labelled(data: Any, *, layout: Layout, units: Any, labels_in: str, labe
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LabelledScan:
-    """Another scan with one more column, of numbers in place of labels."""
+    """Another scan with one more column, which holds the indices of the labels."""
 
     scan: Scan
     labels_in: str
@@ -71,14 +71,14 @@ class LabelledScan:
         return self.scan.schema.append(pa.field(_CODE, pa.float64()))
 
     def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
-        """The named columns."""
+        """Yield the named columns in batches."""
         read = list(dict.fromkeys([*(name for name in names if name != _CODE), self.labels_in]))
         for batch in self.scan.batches(read, height):
             columns = [self._codes(batch) if name == _CODE else batch.column(name) for name in names]
             yield pa.RecordBatch.from_arrays(columns, names=list(names))
 
     def by_file(self) -> Sequence[LabelledScan]:
-        """One file each."""
+        """Return one scan per file."""
         return [replace(self, scan=scan) for scan in self.scan.by_file()]
 
     def _codes(self, batch: pa.RecordBatch) -> pa.Array:

@@ -1,4 +1,4 @@
-"""How columns of a table become numbers: which of them, how they are encoded, what stands for a missing value."""
+"""Layouts: which columns of a table are read, how they are encoded, and what replaces a missing value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources.columns import by_column, choose_names, choose_positions, some
+from eigenveil.sources.columns import by_column, choose_names, choose_positions, quote_some
 from eigenveil.sources.encodings import Categories, Encoding, Since, read_encoding
 from eigenveil.sources.kinds import ColumnType, Kind
 
@@ -23,25 +23,25 @@ Fill = float | Mapping[str | int, float] | None
 
 @dataclass(frozen=True)
 class Layout:
-    """Which columns to take, and how to read them: all of it public, and declared by the user.
+    """Which columns to read, and how to read them: public settings that the user declares.
 
-    As given it may have globs. `by_names` and `by_positions` say what it comes to for some data: a layout again,
-    whose columns are exact, so that it does the same to any other data with these columns.
+    A layout that the user writes may contain globs. `by_names` and `by_positions` resolve it for given data: they
+    return a layout with exact columns, which does the same to any other data with these columns.
 
     Parameters
     ----------
     columns : tuple of str or int, optional
-        Names or globs, or positions, in the order wanted. None: all of them, but for the unit column.
+        Names or globs, or positions, in the requested order. None: all columns except the unit column.
     encode : mapping
-        From columns to how they are encoded.
+        From columns to their encodings.
     fill : float or mapping, optional
-        What stands for a missing number: for all columns, or by column.
+        Replacement for a missing number: one for all columns, or one per column.
 
     Formal guarantees
     -----------------
-    What a row becomes is a function of that row, of types of columns and of this layout, to the bit: it does not
-    depend on other rows, on batches, or on how a batch codes its values. No value raises an error. So a neighbour
-    of the data becomes a neighbour of what is read, and nothing is to be paid for it.
+    The numbers that are read from a row are a function of that row, of the types of the columns and of this
+    layout, to the bit. They do not depend on other rows, on batches, or on how a batch codes its values. No value
+    raises an error. So reading maps neighbouring datasets to neighbouring datasets, and costs no privacy budget.
 
     Examples
     --------
@@ -59,25 +59,25 @@ class Layout:
     encode: Mapping[str, Encoding] = field(default_factory=dict)
     fill: Fill = None
     truths: tuple[str, ...] = field(default=(), compare=False)
-    """Columns that hold truth values only, by their type; known once types are."""
+    """Columns whose type holds truth values only; set by `checked`, when types are known."""
 
     @classmethod
     def of(cls, columns: Any = None, encode: Any = None, fill: Any = None) -> Self:
-        """The layout that a user means; what it can be refused for without data is refused here."""
+        """Make a layout from what the user writes; refuse what is invalid for any data."""
         return cls(_read_columns(columns), _read_encode(encode), _read_fill(fill))
 
     def choosing(self, columns: Any) -> Self:
-        """The same for other columns."""
+        """Return the same layout for other columns."""
         return replace(self, columns=_read_columns(columns))
 
-    def unlike(self, other: Layout) -> list[str]:
-        """Names of the parts in which it is another than `other`."""
+    def differing_parts(self, other: Layout) -> list[str]:
+        """Return the names of the parts that differ from those of `other`."""
         return [name for name in ("columns", "encode", "fill") if getattr(self, name) != getattr(other, name)]
 
-    # -- what it comes to ------------------------------------------------------------------------
+    # -- resolving for given data ----------------------------------------------------------------
 
     def by_names(self, names: Sequence[str], *, unit: str | None) -> Layout:
-        """The layout with exact columns, for data whose columns have these names."""
+        """Return the layout with exact columns, for data whose columns have these names."""
         chosen = tuple(names[position] for position in choose_names(names, self.columns, unit=unit))
         encode = _of_chosen(names, chosen, self.encode, "encode")
         fill = self.fill
@@ -85,8 +85,8 @@ class Layout:
             given = [name for name in fill if isinstance(encode.get(str(name)), Categories)]
             if given:
                 raise InvalidInputError(
-                    f"column {given[0]!r} is encoded by a list: a missing value is all zeros, and is not filled.",
-                    hint=f"Leave {given[0]!r} out of fill={{...}}.",
+                    f"column {given[0]!r} is encoded by a list: missing values become zeros, so no fill applies.",
+                    hint=f"Remove {given[0]!r} from fill={{...}}.",
                 )
             found = _of_chosen(names, chosen, fill, "fill")
             fill = {name: value for name, value in found.items() if not isinstance(encode.get(name), Categories)}
@@ -95,7 +95,7 @@ class Layout:
         return exact
 
     def by_positions(self, width: int) -> Layout:
-        """The layout with exact columns, for data whose columns have no names."""
+        """Return the layout with exact columns, for data whose columns have no names."""
         if self.encode:
             raise InvalidInputError(
                 f"encode names column {next(iter(self.encode))!r}, but the columns of this data have no names.",
@@ -110,7 +110,10 @@ class Layout:
         return Layout(None if chosen is None else tuple(chosen), {}, fill)
 
     def checked(self, types: Mapping[str, ColumnType]) -> Layout:
-        """The layout, if all columns are of types that are numbers or encoded; of one with exact names."""
+        """Return the layout with `truths` set; refuse columns that are neither numeric nor encoded.
+
+        The layout must have exact names.
+        """
         for name, encoding in self.encode.items():
             encoding.check(name, types[name])
         chosen = [str(name) for name in self.columns or () if name not in self.encode]
@@ -120,27 +123,27 @@ class Layout:
         return replace(self, truths=tuple(name for name in chosen if types[name].kind is Kind.TRUTH))
 
     def dtype(self, types: Mapping[str, ColumnType]) -> np.dtype[Any]:
-        """float32 if every column is, else float64."""
+        """Return float32 if every column is float32, else float64."""
         single = not self.encode and all(types[str(name)].single for name in self.columns or ())
         return np.dtype(np.float32 if single else np.float64)
 
-    # -- what comes out --------------------------------------------------------------------------
+    # -- columns of the result -------------------------------------------------------------------
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """Names of the numbers that a row becomes; None where columns have no names."""
+        """Names of the columns of the result; None if columns have no names."""
         if self.columns is None or any(isinstance(column, int) for column in self.columns):
             return None
         return tuple(name for _, names in self._outputs() for name in names)
 
     @property
     def positions(self) -> list[int] | None:
-        """The chosen columns where columns have no names; None for all of them."""
+        """Positions of the selected columns, if columns have no names; None for all columns."""
         return None if self.columns is None else [int(column) for column in self.columns]
 
     @property
     def groups(self) -> tuple[tuple[str, slice], ...]:
-        """Columns that are encoded by a list, and where their columns of 0 and 1 stand in what comes out."""
+        """Columns that are encoded by a list, each with the slice of its columns of 0 and 1 in the result."""
         found, start = [], 0
         for column, names in self._outputs() if self.encode else ():
             if isinstance(self.encode.get(column), Categories):
@@ -150,7 +153,7 @@ class Layout:
 
     @property
     def flags(self) -> list[int]:
-        """Where in what comes out numbers are 0 or 1, by type or by encoding."""
+        """Positions of the columns of the result that hold only 0 and 1, by type or by encoding."""
         found: list[int] = []
         start = 0
         for column, names in self._outputs() if self.encode or self.truths else ():
@@ -161,12 +164,12 @@ class Layout:
 
     @property
     def chooses(self) -> bool:
-        """Whether it says anything about which columns are read and how, beyond what is missing."""
+        """Whether the layout selects or encodes columns; `fill` does not count."""
         return self.columns is not None or bool(self.encode)
 
     @property
     def plain(self) -> dict[str, Any]:
-        """As `of` takes it: lists, mappings, numbers and text only."""
+        """The arguments of `of`, as lists, mappings, numbers and text only."""
         return {
             "columns": None if self.columns is None else list(self.columns),
             "encode": {name: encoding.plain for name, encoding in self.encode.items()} or None,
@@ -174,7 +177,7 @@ class Layout:
         }
 
     def declared(self) -> Iterator[tuple[str, str]]:
-        """What a ledger has to say of it: what is declared, and the words of it."""
+        """Yield the declarations for the ledger: what is declared, and its text."""
         if self.encode:
             each = (f"{name}: {_in_words(encoding)}" for name, encoding in self.encode.items())
             yield "encoded columns", "; ".join(each)
@@ -189,7 +192,7 @@ class Layout:
     # -- reading ---------------------------------------------------------------------------------
 
     def read(self, columns: Sequence[pa.Array], dtype: np.dtype[Any]) -> list[npt.NDArray[Any]]:
-        """The columns of a batch, in the order of this layout, as columns of floats; what is missing is nan."""
+        """Convert the columns of a batch, in the order of this layout, to floats; missing values become nan."""
         out: list[npt.NDArray[Any]] = []
         for name, values in zip(self.columns or (), columns, strict=True):
             encoding = self.encode.get(str(name))
@@ -203,7 +206,10 @@ class Layout:
         return out
 
     def fills(self, width: int) -> FloatArray | None:
-        """What is filled in, for every chosen column of an array; nan where nothing is. None: nowhere."""
+        """Return the replacement for missing values in each selected column of an array.
+
+        nan: missing values of that column stay missing. None: missing values of all columns stay missing.
+        """
         if self.fill is None:
             return None
         chosen = range(width) if self.columns is None else self.columns
@@ -212,14 +218,17 @@ class Layout:
         return np.asarray(each, dtype=np.float64)
 
     def without_names(self) -> Layout:
-        """The same for an array with the chosen columns in their order; not where some are encoded."""
+        """Return the same layout for an array of the selected columns in order; not valid with encoded columns."""
         fill = self.fill
         if isinstance(fill, Mapping) and self.names is not None:
             fill = {place: fill[name] for place, name in enumerate(self.names) if name in fill}
         return Layout(None, {}, fill)
 
     def with_column(self, name: str) -> Layout:
-        """The same with a column of numbers at the end, which is never filled; of a layout with exact names."""
+        """Return the same layout with a numeric column at the end, which is never filled.
+
+        The layout must have exact names.
+        """
         fill = self.fill
         if fill is not None and not isinstance(fill, Mapping):
             by_list = [column for column, _ in self.groups]
@@ -232,7 +241,7 @@ class Layout:
 
 
 def floats(column: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """A column of numbers as floats; nulls become nan. Arrow's own `to_numpy` would load pandas first."""
+    """Convert a column of numbers to floats; nulls become nan. Arrow's own `to_numpy` would load pandas first."""
     kind = pa.from_numpy_dtype(dtype)
     if pa.types.is_decimal(column.type):  # by its digits: otherwise the last bit depends on the scale of the type
         column = column.cast(pa.string())
@@ -248,7 +257,7 @@ def _filled(values: npt.NDArray[Any], fill: float | None) -> npt.NDArray[Any]:
     return values if fill is None else np.where(np.isnan(values), values.dtype.type(fill), values)
 
 
-# -- as a user writes it ---------------------------------------------------------------------------
+# -- parsing what the user writes ------------------------------------------------------------------
 
 
 def _read_columns(columns: Any) -> tuple[str | int, ...] | None:
@@ -280,7 +289,7 @@ def _read_fill(fill: Any) -> Fill:
 
 
 def _key(key: Any) -> str | int:
-    """A position, or a name as text."""
+    """Return a position as int, or a name as text."""
     return int(key) if hasattr(key, "__index__") and not isinstance(key, bool) else str(key)
 
 
@@ -289,16 +298,16 @@ def _finite(value: Any) -> float:
     if number and np.isfinite(value):
         return float(value)
     raise InvalidInputError(
-        f"expected fill to be a finite number, or numbers by column, got {value!r}.",
+        f"expected fill to be a finite number, or a mapping from columns to finite numbers, got {value!r}.",
         hint="For example fill=0, or fill={'bmi': 25, 'lab_*': 0}. The numbers must be public.",
     )
 
 
-# -- with the names of some data -------------------------------------------------------------------
+# -- resolving for given names ---------------------------------------------------------------------
 
 
 def _of_chosen(names: Sequence[str], chosen: Sequence[str], given: Mapping[Any, Any], what: str) -> dict[Any, Any]:
-    """What a mapping says of the chosen columns, by exact name."""
+    """Return the values that a mapping gives to the selected columns, by exact name."""
     by_name = {str(key): value for key, value in given.items()}
     _refuse_left_out([name for name in by_name if name in names], chosen, what)
     found = by_column(chosen, len(chosen), by_name, what=what)
@@ -309,8 +318,8 @@ def _refuse_left_out(given: Sequence[Any], chosen: Sequence[Any], what: str) -> 
     left_out = [column for column in given if column not in chosen]
     if left_out:
         raise InvalidInputError(
-            f"{what} names column {left_out[0]!r}, which is not among the columns that are taken.",
-            hint=f"Add it to columns=[...], or leave it out of {what}.",
+            f"{what} names column {left_out[0]!r}, which is not among the selected columns.",
+            hint=f"Add it to columns=[...], or remove it from {what}.",
         )
 
 
@@ -318,19 +327,19 @@ def _refuse_one_name_twice(exact: Layout) -> None:
     if exact.encode and exact.names is not None and len(set(exact.names)) != len(exact.names):
         twice = [name for place, name in enumerate(exact.names) if name in exact.names[:place]]
         raise InvalidInputError(
-            f"expected every column to have a name of its own once values are encoded, got more of {some(twice)}.",
-            hint="Rename the column, or leave it out of columns=[...].",
+            f"expected unique names of columns after encoding, got {quote_some(twice)} more than once.",
+            hint="Rename the column, or remove it from columns=[...].",
         )
 
 
 def _refuse_types(bad: Sequence[str], good: Sequence[str], types: Mapping[str, ColumnType]) -> None:
-    """Refuse columns that do not hold numbers, and show how to take them all the same."""
+    """Refuse columns that do not hold numbers, and show how to encode them."""
     listed = ", ".join(f"{name!r} ({types[name].name})" for name in bad[:_SHOWN])
-    ways = {name: _way(types[name]) for name in bad[:_SHOWN] if types[name].kind is not Kind.OTHER}
-    choose = f"Choose columns=[...] among those that hold numbers ({some(good)})."
+    ways = {name: _example_encoding(types[name]) for name in bad[:_SHOWN] if types[name].kind is not Kind.OTHER}
+    choose = f"Select columns=[...] that hold numbers ({quote_some(good)})."
     hints = [choose if good else "No column holds numbers."]
     if ways:
-        hints.append(f"Or declare, by what is public, how to read others: encode={ways}.")
+        hints.append(f"Or declare public encodings of other columns: encode={ways}.")
     if any(types[name].kind is Kind.TEXT for name in ways):
         hints.append("For dates in text: 'days since 2000-01-01'.")
     raise InvalidInputError(
@@ -339,7 +348,7 @@ def _refuse_types(bad: Sequence[str], good: Sequence[str], types: Mapping[str, C
     )
 
 
-def _way(type_: ColumnType) -> str | list[str]:
+def _example_encoding(type_: ColumnType) -> str | list[str]:
     return "days since 2000-01-01" if type_.kind is Kind.DATE else ["a", "b"]
 
 

@@ -1,4 +1,4 @@
-"""The one interface of this room: a source hands out partitions, and these their blocks, as often as asked."""
+"""Interface of all sources: a source has partitions, and a partition yields its blocks in every pass."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eigenveil.sources.layout import Layout
 Values: TypeAlias = "npt.NDArray[Any] | sparse.csr_array[Any, Any] | Columns"
 
 BLOCK_BYTES = 4 << 20
-"""A block is about this large at most. Larger ones leave the cache, and cost fresh pages of memory each time."""
+"""Approximate maximum size of a block. Larger blocks exceed the cache, and need new memory pages each time."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -30,11 +30,11 @@ class Block:
         float64 or float32. An ndarray is C-contiguous; a csr_array has sorted indices and no duplicates; Columns
         become an ndarray by `np.asarray`. Units that are matrices come in an ndarray of shape (units, d, d).
     offsets : int64 array, optional
-        Only from people: rows ``offsets[u]:offsets[u + 1]`` are those of person u.
+        Only if units are people: rows ``offsets[u]:offsets[u + 1]`` belong to person u.
 
     Notes
     -----
-    Blocks, and all that hold data in this room, have no repr of their fields: it would show values.
+    Blocks, and all classes of this package that hold data, have no repr of their fields: it would show values.
 
     Examples
     --------
@@ -50,11 +50,11 @@ class Block:
 
     @property
     def units(self) -> int:
-        """How many people there are, or rows where every row is a unit."""
+        """Number of people, or of rows if every row is a unit."""
         return int(self.values.shape[0]) if self.offsets is None else self.offsets.size - 1
 
     def only(self, keep: BoolArray) -> Block:
-        """The units that are kept, in their order."""
+        """Return the block of the units that are True in `keep`, in the same order."""
         values: Any = self.values
         if self.offsets is None:
             return Block(values[keep])
@@ -63,7 +63,7 @@ class Block:
         return Block(values[np.repeat(keep, lengths)], offsets)
 
     def between(self, first: int, last: int) -> Block:
-        """Units first to last (not included), without a copy where the values allow it."""
+        """Return units first to last (excluded), without a copy if the values allow it."""
         values: Any = self.values
         if self.offsets is None:
             return Block(values[first:last])
@@ -72,29 +72,29 @@ class Block:
 
 
 class Partition(Protocol):
-    """A part of the data that is read where it is: it can be pickled, and hands out its blocks in any process."""
+    """A part of the data that can be pickled, and yields its blocks in any process."""
 
     def blocks(self) -> Iterator[Block]:
-        """A fresh pass over the partition; units come in the same order in every pass."""
+        """Start a new pass over the partition; units have the same order in every pass."""
         ...
 
 
 class Source(Protocol):
-    """Anything that hands out its rows in blocks."""
+    """Data that can be read in blocks of rows."""
 
     @property
     def n_columns(self) -> int:
-        """How many numbers a row has."""
+        """Number of columns."""
         ...
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """Names of the columns, where the data has them."""
+        """Names of the columns, if the data have names."""
         ...
 
     @property
     def layout(self) -> Layout:
-        """Which columns of the data these are and how they were read, with exact columns; all of it public."""
+        """Which columns are read, and how, with exact columns; all of it is public."""
         ...
 
     @property
@@ -104,33 +104,33 @@ class Source(Protocol):
 
     @property
     def fixed_places(self) -> bool:
-        """Whether a unit's place and the number of units stay what they are when one unit becomes another.
+        """Whether replacing one unit changes neither the number of units nor the position of any unit.
 
-        True where every row holds a place whatever is in it. False where people are gathered by their ids: places
-        then follow the order of ids, and a person whose ids are missing has none.
+        True if every row keeps its position, whatever its values. False if people are grouped by their ids:
+        positions then follow the order of ids, and a person whose ids are missing has no position.
         """
         ...
 
     @property
     def sparse(self) -> bool:
-        """Whether the values of all blocks are csr_arrays; by kind or schema, never by values."""
+        """Whether the values of all blocks are csr_arrays; determined by kind or schema, never by values."""
         ...
 
     def partitions(self) -> Sequence[Partition]:
-        """The parts that the data come in, the same and in the same order whenever they are asked for.
+        """Return the parts of the data, the same and in the same order in every call.
 
         All rows of a person are in one partition.
         """
         ...
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks of one partition after the other; a fresh pass every time."""
+        """Start a new pass over the blocks of all partitions, one partition after the other."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """What is known of a source without its data: for operators that travel to where the data are."""
+    """Public properties of a source without its data: for operators that are sent to the workers with the data."""
 
     n_columns: int
     columns: tuple[str, ...] | None
@@ -141,7 +141,7 @@ class Schema:
 
     @classmethod
     def of(cls, source: Source) -> Schema:
-        """The schema of a source."""
+        """Return the schema of a source."""
         return cls(
             source.n_columns,
             source.columns,
@@ -152,15 +152,15 @@ class Schema:
         )
 
     def partitions(self) -> Sequence[Partition]:
-        """None: there are no data."""
+        """Return no partitions: there are no data."""
         return ()
 
     def blocks(self) -> Iterator[Block]:
-        """None: there are no data."""
+        """Return no blocks: there are no data."""
         return iter(())
 
 
 def rows_per_block(bytes_per_row: float) -> int:
-    """How many rows make a block: a multiple of 32 if it can be (loops take 32 at a time), and at least one."""
+    """Return the number of rows per block: at least 1, and a multiple of 32 if possible (loops take 32)."""
     rows = max(1, int(BLOCK_BYTES / max(1.0, bytes_per_row)))
     return rows - rows % 32 if rows > 32 else rows

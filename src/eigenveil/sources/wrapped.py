@@ -1,4 +1,4 @@
-"""What sources share that hand on the rows of another one, each block changed by itself."""
+"""Base classes of sources that wrap another source and change each of its blocks separately."""
 
 from __future__ import annotations
 
@@ -13,89 +13,90 @@ from eigenveil.sources.source import Block, Partition, Source
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Wrapped:
-    """A source over another: all that is public of it is as there, unless a subclass says otherwise."""
+    """A source that wraps another one, with the same public properties unless a subclass overrides them."""
 
     source: Source
 
     @property
     def n_columns(self) -> int:
-        """As the source has."""
+        """Number of columns of the wrapped source."""
         return self.source.n_columns
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """As the source has."""
+        """Names of the columns of the wrapped source."""
         return self.source.columns
 
     @property
     def layout(self) -> Layout:
-        """As the source has."""
+        """Layout of the wrapped source."""
         return self.source.layout
 
     @property
     def rereadable(self) -> bool:
-        """As the source is."""
+        """Whether the wrapped source can be read more than once."""
         return self.source.rereadable
 
     @property
     def fixed_places(self) -> bool:
-        """As the source has."""
+        """Whether the wrapped source has fixed places."""
         return self.source.fixed_places
 
     @property
     def sparse(self) -> bool:
-        """As the source is."""
+        """Whether the wrapped source is sparse."""
         return self.source.sparse
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SameRows(Wrapped, ABC):
-    """A source over another with the same partitions; what becomes of each is up to the subclass."""
+    """A source that wraps each partition of another one; subclasses define how."""
 
     @abstractmethod
     def over(self, partition: Partition, number: int) -> Partition:
-        """What is handed on in place of the source's partition of this number."""
+        """Return the partition that replaces the partition of this number."""
 
     def partitions(self) -> Sequence[Partition]:
-        """As many as the source has."""
+        """Return one partition per partition of the wrapped source."""
         return [self.over(partition, number) for number, partition in enumerate(self.source.partitions())]
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks of one partition after the other."""
+        """Yield the blocks of all partitions, one partition after the other."""
         for partition in self.partitions():
             yield from partition.blocks()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class WrappedPartition:
-    """A partition over another, in whose place it is opened where that one's data are."""
+    """A partition that wraps another one, and is opened where the data of the wrapped partition are."""
 
     partition: Any
 
     @property
     def opened_from(self) -> tuple[Callable[[Any], Partition], Any]:
-        """See `where`."""
-        opener, piece = where(self.partition)
+        """Opener and piece, as `opener_and_piece` returns them."""
+        opener, piece = opener_and_piece(self.partition)
         return Reopener(replace(self, partition=None), opener), piece
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Reopener:
-    """Opens what another opener opens, and wraps it as before."""
+    """Opener that calls another opener and wraps the partition that it returns."""
 
     outer: Any
     opener: Callable[[Any], Partition] | None
 
     def __call__(self, piece: Any) -> Partition:
-        """The wrapped partition."""
+        """Open a piece as a wrapped partition."""
         wrapped: Partition = replace(self.outer, partition=piece if self.opener is None else self.opener(piece))
         return wrapped
 
 
-def where(partition: Partition) -> tuple[Callable[[Any], Partition] | None, Any]:
-    """How to open a partition, and what a cluster computes of it before; None and the partition itself, mostly.
+def opener_and_piece(partition: Partition) -> tuple[Callable[[Any], Partition] | None, Any]:
+    """Return the opener of a partition, and the piece that it opens; mostly None and the partition itself.
 
-    An engine hands the second to its cluster, and opens what has become of it on the worker that has it.
+    An engine passes the piece to its cluster, which computes it. The opener then opens the computed piece on the
+    worker that holds it.
     """
     found: tuple[Callable[[Any], Partition], Any] | None = getattr(partition, "opened_from", None)
     return (None, partition) if found is None else found

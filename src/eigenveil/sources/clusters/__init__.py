@@ -1,1 +1,1 @@
-"""Collections that a Dask or Spark cluster holds."""
+"""Collections that are distributed over a Dask or Spark cluster."""

@@ -1,4 +1,4 @@
-"""Dask arrays and dataframes: partitions that the workers of a cluster hold, opened where they are."""
+"""Dask arrays and dataframes: partitions are opened on the workers of the cluster that hold them."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from eigenveil.sources.files.paths import find
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.memory import in_memory
 from eigenveil.sources.memory.arrays import check_matrix
-from eigenveil.sources.people.buckets import BUCKET, Buckets, check_whole
+from eigenveil.sources.people.buckets import BUCKET, Buckets, check_no_bucket_split
 from eigenveil.sources.source import Block, Partition, Source
 
 _PLACE = "__eigenveil_place__"
 _BUCKETS_PER_PARTITION = 8
 _PARTITION_ROWS = 1 << 40
-"""More rows than a partition has."""
+"""Upper bound of the number of rows of a partition."""
 
 T = TypeVar("T")
 
 
 def accepts(data: Any) -> bool:
-    """Whether this is a Dask array or dataframe."""
+    """Return whether the data are a Dask array or dataframe."""
     return hasattr(data, "__dask_graph__") and hasattr(data, "to_delayed") and hasattr(data, "npartitions")
 
 
 def read_parquet(data: Any) -> Any:
-    """Parquet files as a Dask dataframe, for people, whose rows Dask brings together."""
+    """Open Parquet files as a Dask dataframe, so that Dask groups the rows of people."""
     import dask.dataframe as dd  # noqa: PLC0415  # an extra, and heavy
 
     layout, paths = find(data)
     if layout != "parquet":
         raise InvalidInputError(
-            f"expected Parquet files, whose people a cluster can bring together, got {layout} files.",
+            f"expected Parquet files, which a cluster can group by person, got {layout} files.",
             hint="Write them as Parquet, or read them on one machine: engine='auto'.",
         )
     return dd.read_parquet(paths)
 
 
 def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
-    """A source of the rows, or of people, whose rows Dask brings together first."""
+    """Open a Dask collection as a source of rows, or of people, whose rows Dask groups first."""
     if units is not None and not isinstance(units, str):
         raise InvalidInputError(
             f"expected the name of a column for units of a Dask collection, got {type(units).__name__}.",
@@ -63,24 +63,29 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
 
 
 def _open_array(data: Any, layout: Layout, units: Any) -> Source:
-    """Rows of an array; where Dask does not know how many there are, they were chosen by their values."""
+    """Open an array.
+
+    If Dask does not know the number of rows, they were selected by their values, so places are not fixed.
+    """
     if math.isnan(data.shape[1]):
         raise InvalidInputError(
             "expected a Dask array whose number of columns is known.",
             hint="Call data.compute_chunk_sizes() first.",
         )
-    check_matrix("array", data.dtype, data.shape)  # objects would be judged by the values of each piece
-    thin = bool(sparse.issparse(getattr(data, "_meta", None)))
-    kind = (sparse.csr_array if thin else np.empty)((0, data.shape[1]), dtype=data.dtype)
+    check_matrix("array", data.dtype, data.shape)  # types of objects would depend on the values of each piece
+    is_sparse = bool(sparse.issparse(getattr(data, "_meta", None)))
+    kind = (sparse.csr_array if is_sparse else np.empty)((0, data.shape[1]), dtype=data.dtype)
     schema = in_memory.open_kind(kind, layout=layout, units=units)
     pieces = data.rechunk({1: -1}).to_delayed().ravel().tolist()
     known = not math.isnan(data.shape[0])
     size = data.nbytes if known else math.inf
-    return DaskSource(schema, tuple(pieces), PieceOpener(layout, sparse=thin), fixed_places=known, nbytes=size)
+    return DaskSource(
+        schema, tuple(pieces), PieceOpener(layout, sparse=is_sparse), fixed_places=known, nbytes=size
+    )
 
 
 def _open_frame(data: Any, layout: Layout, units: str | None) -> Source:
-    """Rows of a dataframe. Its graph may leave rows out by their values, so places are not fixed."""
+    """Open a dataframe. Its graph may exclude rows by their values, so places are not fixed."""
     empty = _empty(data)
     names = [str(name) for name in empty.columns]
     exact = layout.by_names(names, unit=units)
@@ -94,27 +99,27 @@ def _open_frame(data: Any, layout: Layout, units: str | None) -> Source:
 
 
 def _empty(data: Any) -> Any:
-    """A pandas frame with the same columns and no rows."""
-    import pandas as pd  # noqa: PLC0415  # Dask dataframes are made of these
+    """Return a pandas frame with the same columns and no rows."""
+    import pandas as pd  # noqa: PLC0415  # Dask dataframes consist of pandas frames
 
     return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in data.dtypes.items()})
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PieceOpener:
-    """Opens a piece of a collection where it is: what travels is public."""
+    """Opener of a piece of a collection on its worker; the opener holds public settings only."""
 
     layout: Layout
     units: str | None = None
     sparse: bool = False
 
     def __call__(self, piece: Any) -> Partition:
-        """The piece as a partition."""
+        """Open a piece as a partition."""
         source = in_memory.open_kind(piece, layout=self.layout, units=self.units)
         if source.sparse != self.sparse:
             raise InvalidInputError(
-                f"expected {'sparse' if self.sparse else 'dense'} pieces, as the collection says, got others.",
-                hint="Give meta=... to the map_blocks that makes them.",
+                f"expected {'sparse' if self.sparse else 'dense'} pieces, as the collection declares, got others.",
+                hint="Pass meta=... to the map_blocks that makes the pieces.",
             )
         (partition,) = source.partitions()
         return partition
@@ -122,61 +127,61 @@ class PieceOpener:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _Collection:
-    """What is known of a Dask collection from a piece without rows."""
+    """Public properties of a Dask collection, taken from a piece without rows."""
 
     schema: Source
 
     @property
     def n_columns(self) -> int:
-        """How many numbers a row has."""
+        """Number of columns."""
         return self.schema.n_columns
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """Names of the columns, where the data has them."""
+        """Names of the columns, if the data have names."""
         return self.schema.columns
 
     @property
     def layout(self) -> Layout:
-        """How its columns were read."""
+        """Which columns are read, and how."""
         return self.schema.layout
 
     @property
     def rereadable(self) -> bool:
-        """Dask computes again what it does not keep."""
+        """True: Dask recomputes what it does not keep."""
         return True
 
     @property
     def sparse(self) -> bool:
-        """As its pieces are."""
+        """Whether the pieces are sparse."""
         return self.schema.sparse
 
     @abstractmethod
     def partitions(self) -> Sequence[DaskPartition]:
-        """One for every piece."""
+        """Return one partition per piece."""
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks of one piece after the other, computed here."""
+        """Yield the blocks of all pieces, one piece after the other, computed in this process."""
         for partition in self.partitions():
             yield from partition.blocks()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class DaskSource(_Collection):
-    """Pieces of a Dask collection.
+    """A source of the pieces of a Dask collection.
 
     Parameters
     ----------
     schema : Source
-        That of a piece without rows.
+        Source of a piece without rows.
     pieces : tuple
-        Delayed.
+        Delayed pieces.
     opener : PieceOpener
-        What opens a piece where it is.
+        Opener of a piece on its worker.
     fixed_places : bool
-        Whether rows keep their places whatever is in them.
+        Whether rows keep their positions, whatever their values.
     nbytes : float
-        How large the pieces are in all, where that is known without computing them.
+        Total size of the pieces in bytes, if it is known without computing them; otherwise infinity.
     """
 
     pieces: tuple[Any, ...]
@@ -185,13 +190,13 @@ class DaskSource(_Collection):
     nbytes: float = math.inf
 
     def partitions(self) -> Sequence[DaskPartition]:
-        """One for every piece."""
+        """Return one partition per piece."""
         return [DaskPartition(piece, self.opener) for piece in self.pieces]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class DaskPeople(_Collection):
-    """A Dask dataframe with a column of ids, whose people have yet to be brought together."""
+    """A Dask dataframe with a column of ids, whose rows are not grouped by person yet."""
 
     fixed_places: ClassVar[bool] = False
 
@@ -200,13 +205,13 @@ class DaskPeople(_Collection):
     opener: PieceOpener
 
     def gathered(self, client: Any = None) -> DaskSource:
-        """The people, brought together by a cluster; by whatever Dask uses by itself if no client is given."""
+        """Return a source of people, grouped by the cluster of `client`, or by Dask's default scheduler."""
         with nullcontext() if client is None else client.as_current():
             frame = _gathered(self.frame, self.unit)
             return DaskSource(self.schema, tuple(frame.to_delayed()), self.opener, fixed_places=False)
 
     def partitions(self) -> Sequence[DaskPartition]:
-        """Those of the people that were brought together, once."""
+        """Return the partitions of the grouped people; the grouping is done once."""
         return self._gathered.partitions()
 
     @cached_property
@@ -216,32 +221,35 @@ class DaskPeople(_Collection):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class DaskPartition:
-    """A piece of a collection."""
+    """Partition that is one piece of a collection."""
 
     piece: Any
     opener: PieceOpener
 
     @property
     def opened_from(self) -> tuple[PieceOpener, Any]:
-        """How it is opened, and what by then has been computed: for engines that do both where the piece is."""
+        """Opener and piece, for engines that compute and open the piece on its worker."""
         return self.opener, self.piece
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks of the piece, which is brought here."""
+        """Return the blocks of the piece, which is computed and moved to this process."""
         return self.opener(computed(self.piece.compute)).blocks()
 
 
 def computed(step: Callable[[], T]) -> T:
-    """The value of a step of Dask; what fails in it is named by its type alone: its words may quote the data."""
+    """Return the value of a Dask computation.
+
+    The error for a failure names the type of the exception only: its message may quote the data.
+    """
     try:
         return step()
     except InvalidInputError:
         raise
-    except Exception as error:  # noqa: BLE001  # whatever the user's own graph raises
+    except Exception as error:  # noqa: BLE001  # the user's graph may raise any exception
         kind = type(error).__name__
     raise UnreadableError(
         f"Dask could not compute the data ({kind}).",
-        hint="Compute the collection by itself, data.compute(), to see why.",
+        hint="Compute the collection alone, data.compute(), to see why.",
     )
 
 
@@ -249,11 +257,11 @@ def computed(step: Callable[[], T]) -> T:
 
 
 def _gathered(frame: Any, unit: Any) -> Any:
-    """The frame with all rows of a person in one partition: shuffled by a keyed hash of the id, kept, and checked.
+    """Shuffle the frame by a keyed hash of the id, and check that all rows of a person are in one partition.
 
-    Rows are shuffled once and kept by the cluster, which writes them to disk where memory is short. A shuffle
-    brings rows in any order, so they are put back into that of the frame: a person's sums must not depend, to the
-    bit, on when others' rows arrive.
+    Rows are shuffled once and kept by the cluster, which writes them to disk if memory is short. A shuffle returns
+    rows in any order, so they are sorted into the order of the frame again: the sums of a person must not depend,
+    to the bit, on when rows of other people arrive.
     """
     buckets = Buckets(max(1, frame.npartitions * _BUCKETS_PER_PARTITION))
     none = np.empty(0, dtype=np.int64)
@@ -262,12 +270,12 @@ def _gathered(frame: Any, unit: Any) -> Any:
     shuffled = marked.shuffle(on=BUCKET, npartitions=frame.npartitions)
     shuffled = computed(shuffled.map_partitions(_in_order, meta=meta).persist)
     found = computed(shuffled.map_partitions(_buckets_of, meta=meta[[BUCKET]]).compute)
-    check_whole(found[BUCKET].to_numpy(), "Dask")
+    check_no_bucket_split(found[BUCKET].to_numpy(), "Dask")
     return shuffled
 
 
 def _marked(frame: Any, unit: Any, buckets: Buckets, partition_info: Any = None) -> Any:
-    """The rows that have an id, with its bucket and their place in the whole frame."""
+    """Return the rows that have an id, with the bucket of the id and their position in the whole frame."""
     found, there = buckets.of(frame[unit])
     first = partition_info["number"] * _PARTITION_ROWS
     places = np.arange(first, first + len(frame), dtype=np.int64)
@@ -275,10 +283,10 @@ def _marked(frame: Any, unit: Any, buckets: Buckets, partition_info: Any = None)
 
 
 def _in_order(frame: Any) -> Any:
-    """The rows of a partition in the order of the whole frame."""
+    """Return the rows of a partition in the order of the whole frame."""
     return frame.sort_values(_PLACE)
 
 
 def _buckets_of(frame: Any) -> Any:
-    """Each bucket of a partition once."""
+    """Return each bucket of a partition once."""
     return frame[[BUCKET]].drop_duplicates()

@@ -1,8 +1,8 @@
-"""Blocks as a few large values: for clusters that hand rows to Python slowly, column by column or one by one.
+"""Blocks packed into a few large values: for clusters that pass rows to Python slowly, by column or one by one.
 
-A partition is packed once, as records of a data frame. A record holds the bytes of a block, its place in the
-partition, and the number of the copy that it belongs to; a block that is very large takes several records. Whoever
-unpacks a partition checks that it is the copy that was kept, that it is whole, and that it is in order.
+A partition is packed once, as records of a data frame. A record holds the bytes of a block, its position in the
+partition, and the number of the copy that it belongs to. A very large block takes several records. Unpacking a
+partition checks that it is the copy that was kept, that it is complete, and that it is in order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.sources.source import Block
 
 PIECE_BYTES = 64 << 20
-"""A value is no larger: those of the JVM end at 2 GB, and a person with very many rows is one block."""
+"""Maximum size of a value: the JVM allows at most 2 GB, and a person with very many rows is one block."""
 
 SCHEMA = pa.schema(
     [
@@ -33,12 +33,12 @@ SCHEMA = pa.schema(
 
 
 class Packer:
-    """Packs the blocks of one partition; all that one packer packs is one copy.
+    """Packer of the blocks of one partition; all blocks that a packer packs are one copy.
 
     Parameters
     ----------
     piece : int
-        The largest value, in bytes: a multiple of 8.
+        Maximum size of a value in bytes: a multiple of 8.
     """
 
     def __init__(self, piece: int = PIECE_BYTES) -> None:
@@ -47,7 +47,7 @@ class Packer:
         self._place = 0
 
     def __call__(self, block: Block) -> Iterator[pa.RecordBatch]:
-        """The records of a block, one in each batch: a batch of many would be as large as the partition."""
+        """Yield the records of a block, one per batch: a batch of many would be as large as the partition."""
         offsets = None if block.offsets is None else block.offsets.tobytes()
         data = memoryview(np.ascontiguousarray(block.values)).cast("B")  # type: ignore[arg-type]  # never sparse
         for start in range(0, len(data), self._piece):
@@ -60,14 +60,14 @@ class Packer:
 
 @dataclass(frozen=True)
 class Unpacker:
-    """Opens a packed partition. What it knows is what was found when the partition was kept.
+    """Opener of a packed partition, with the properties that it had when it was kept.
 
     Parameters
     ----------
     columns, kind : int, dtype
-        Of the rows.
+        Number of columns and type of the rows.
     copy, records : int
-        Which copy was kept, and of how many records.
+        Number of the copy that was kept, and its number of records.
     """
 
     columns: int
@@ -76,31 +76,31 @@ class Unpacker:
     records: int = 0
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Unpacked:
-        """The partition of these records."""
+        """Return the partition of these records."""
         return Unpacked(self, batches)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Unpacked:
-    """A partition that was packed; it can be read as often as its batches can."""
+    """A partition that was packed; it can be read as often as its batches."""
 
     unpacker: Unpacker
     batches: Iterable[pa.RecordBatch]
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks as they were packed, without a copy; one batch is in memory at a time."""
+        """Yield the blocks as they were packed, without a copy; one batch is in memory at a time."""
         known, held, place = self.unpacker, [], 0
         for batch in self.batches:
             for copy, found, goes_on, offsets, values in zip(*batch.select(SCHEMA.names).columns, strict=True):
                 if (copy.as_py(), found.as_py()) != (known.copy, place):
-                    raise _changed()
+                    raise _changed_error()
                 place += 1
                 held.append(values.as_buffer())
                 if not goes_on.as_py():
                     yield self._block(held, offsets.as_buffer())
                     held = []
         if held or place != known.records:
-            raise _changed()
+            raise _changed_error()
 
     def _block(self, held: list[pa.Buffer], offsets: pa.Buffer | None) -> Block:
         data = held[0] if len(held) == 1 else b"".join(held)
@@ -108,8 +108,8 @@ class Unpacked:
         return Block(values, None if offsets is None else np.frombuffer(offsets, np.int64))
 
 
-def _changed() -> InvalidInputError:
+def _changed_error() -> InvalidInputError:
     return InvalidInputError(
-        "the cluster has not handed on the rows of a partition as it kept them.",
-        hint="This is a fault of the cluster, not of the data; nothing was released.",
+        "the cluster did not return the rows of a partition as it kept them.",
+        hint="This is an error of the cluster, not of the data; nothing was released.",
     )

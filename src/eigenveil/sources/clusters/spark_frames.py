@@ -1,4 +1,4 @@
-"""Spark data frames: rows that Spark's executors keep, packed, and opened where they are."""
+"""Spark data frames: rows are packed and kept by Spark's executors, and opened there."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources.clusters.dask_collections import PieceOpener
 from eigenveil.sources.clusters.packed import SCHEMA, Packer, Unpacker
 from eigenveil.sources.columns import find_unit
-from eigenveil.sources.files.arrow_streams import ids_by_place
+from eigenveil.sources.files.arrow_streams import separate_ids_error
 from eigenveil.sources.guard import attempt
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.memory import in_memory
 from eigenveil.sources.memory.arrow import on_schema
-from eigenveil.sources.people.buckets import BUCKET, Buckets, check_whole
+from eigenveil.sources.people.buckets import BUCKET, Buckets, check_no_bucket_split
 from eigenveil.sources.source import BLOCK_BYTES, Block, Source
 
 _BUCKETS = 1 << 16
@@ -30,28 +30,28 @@ _AT_A_TIME = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 def accepts(data: Any) -> bool:
-    """Whether this is a Spark data frame, of a session in this process or behind Spark Connect."""
+    """Return whether the data are a Spark data frame, of a session in this process or of Spark Connect."""
     return type(data).__module__.startswith("pyspark.sql.") and hasattr(data, "mapInArrow")
 
 
 def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
-    """A source of the rows, or of people, whose rows Spark brings together first; the frame is computed here.
+    """Compute the frame, and return a source of its rows, or of people, whose rows Spark groups first.
 
     Notes
     -----
-    Spark hands rows to Python column by column, which takes far longer than what is computed of them. So they are
-    handed over once, and kept as blocks of floats (`eigenveil.sources.clusters.packed`): each pass gets a few
-    large values.
+    Spark passes rows to Python column by column, which takes far longer than the computations on them. So rows are
+    passed once, and kept as blocks of floats (`eigenveil.sources.clusters.packed`): each pass gets a few large
+    values.
 
-    A unit's coin goes by the number of its partition and by its place there, and both must stay what they are
-    between passes. Spark may compute a lost partition again, with its rows in another order. So blocks are kept by
-    the executors, in memory and on their disks, as a *local checkpoint*: those that are lost with an executor end
-    the fit with an error, and never come back in other places; every pass checks that it got the blocks that were
-    kept. Which rows there are, and in which order, is up to the frame, which may leave rows out by their values:
-    places are not fixed.
+    The coin of a unit depends on the number of its partition and on its position there, and both must stay the
+    same between passes. Spark may recompute a lost partition with its rows in another order. So executors keep the
+    blocks, in memory and on their disks, as a *local checkpoint*. If blocks are lost with an executor, the fit
+    ends with an error; the blocks never return in other positions. Every pass checks that it got the blocks that
+    were kept. The frame determines which rows there are and in which order, and may exclude rows by their values,
+    so places are not fixed.
     """
     if not isinstance(units, str | None):
-        raise ids_by_place(data)
+        raise separate_ids_error(data)
     exact = layout.by_names(data.columns, unit=units)
     names = [str(name) for name in exact.columns or ()]
     if units is not None:
@@ -67,9 +67,9 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
 
 
 def on_spark(step: Any) -> Any:
-    """What Spark computes; where it fails, its own words are not passed on: they may quote the data."""
+    """Return the value of a Spark computation; Spark's own error message is not shown: it may quote the data."""
     failure = UnreadableError(
-        "Spark could not compute the rows of the data frame; its own log says why.",
+        "Spark could not compute the rows of the data frame; Spark's log contains the reason.",
         hint="Try frame.count(). Python on the executors (PYSPARK_PYTHON) needs eigenveil and pyarrow; memory may "
         "be short, or an executor with rows of this fit was lost.",
     )
@@ -78,14 +78,14 @@ def on_spark(step: Any) -> Any:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SparkRows:
-    """A frame of packed blocks that Spark keeps, and what was found in each of its partitions that hold rows.
+    """A frame of packed blocks that Spark keeps, with the copy and size of each partition that has rows.
 
     Parameters
     ----------
     frame : DataFrame
-        Its columns are those of `packed.SCHEMA`.
+        Frame with the columns of `packed.SCHEMA`.
     found : dict
-        For the number of a partition, the copy that was kept, and how many records it has.
+        From the number of a partition to the number of the copy that was kept, and its number of records.
     """
 
     frame: Any
@@ -94,7 +94,7 @@ class SparkRows:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SparkPiece:
-    """One partition of a frame, as an engine finds it."""
+    """One partition of a frame, as an engine addresses it."""
 
     rows: SparkRows
     number: int
@@ -102,7 +102,7 @@ class SparkPiece:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SparkSource:
-    """Partitions of a frame that Spark keeps; their schema is that of a table without rows."""
+    """A source of the partitions of a frame that Spark keeps; the schema is taken from a table without rows."""
 
     rereadable: ClassVar[bool] = True
     fixed_places: ClassVar[bool] = False
@@ -114,7 +114,7 @@ class SparkSource:
 
     @property
     def n_columns(self) -> int:
-        """How many numbers a row has."""
+        """Number of columns."""
         return self.schema.n_columns
 
     @property
@@ -124,11 +124,11 @@ class SparkSource:
 
     @property
     def layout(self) -> Layout:
-        """How its columns were read."""
+        """Which columns are read, and how."""
         return self.schema.layout
 
     def partitions(self) -> Sequence[SparkPartition]:
-        """As many as the frame has, by their numbers; those at the end that hold no rows are left out."""
+        """Return the partitions of the frame by number, without empty partitions at the end."""
         count = 1 + max(self.rows.found, default=-1)
         return [SparkPartition(SparkPiece(self.rows, number), self._unpacker(number)) for number in range(count)]
 
@@ -137,29 +137,29 @@ class SparkSource:
         return replace(self.unpacker, copy=copy, records=records)
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks of one partition after the other, brought here."""
+        """Yield the blocks of all partitions, one partition after the other, moved to this process."""
         for partition in self.partitions():
             yield from partition.blocks()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SparkPartition:
-    """A partition of a frame."""
+    """Partition of a Spark data frame."""
 
     piece: SparkPiece
     unpacker: Unpacker
 
     @property
     def opened_from(self) -> tuple[Unpacker, SparkPiece]:
-        """How it is opened, from its records, and where these are."""
+        """Opener of the records of the partition, and the piece that has these records."""
         return self.unpacker, self.piece
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks of the partition, which are brought here."""
+        """Return the blocks of the partition, moved to this process."""
         from pyspark.sql import functions  # noqa: PLC0415  # an extra, and heavy
 
         frame = self.piece.rows.frame
-        with OneByOne(frame.sparkSession):
+        with SingleRecordBatches(frame.sparkSession):
             mine = on_spark(frame.where(functions.spark_partition_id() == self.piece.number).toArrow)
         return self.unpacker(mine.to_batches()).blocks()
 
@@ -168,7 +168,7 @@ class SparkPartition:
 
 
 def _chosen(frame: Any, names: Sequence[str]) -> Any:
-    """The named columns, under names without signs, some of which `mapInArrow` does not take."""
+    """Return the named columns under plain names, since `mapInArrow` does not accept some special characters."""
     from pyspark.sql import functions  # noqa: PLC0415
 
     quoted = ["`" + name.replace("`", "``") + "`" for name in names]
@@ -176,12 +176,12 @@ def _chosen(frame: Any, names: Sequence[str]) -> Any:
 
 
 def _named(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    """The chosen columns with their own names, without what was added for Spark."""
+    """Return the selected columns with their own names, without the columns that were added for Spark."""
     return table.select(range(len(names))).rename_columns(list(names))
 
 
 def _kept(frame: Any, names: Sequence[str], opener: PieceOpener) -> SparkRows:
-    """The rows of the frame, computed, packed and kept, and what was found in each partition; checks people."""
+    """Compute, pack and keep the rows of the frame, and check that no person is in two partitions."""
     from pyspark.sql import functions  # noqa: PLC0415
 
     def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -190,7 +190,7 @@ def _kept(frame: Any, names: Sequence[str], opener: PieceOpener) -> SparkRows:
     kept = on_spark(frame.mapInArrow(packed, _KEPT).localCheckpoint)
     marks = kept.select(functions.spark_partition_id().alias(_NUMBER), "copy", _IN_IT)
     table: pa.Table = on_spark(marks.toArrow)
-    check_whole(np.frombuffer(b"".join(table.column(_IN_IT).to_pylist()), np.int64), "Spark")
+    check_no_bucket_split(np.frombuffer(b"".join(table.column(_IN_IT).to_pylist()), np.int64), "Spark")
     counted = table.group_by([_NUMBER, "copy"]).aggregate([([], "count_all")])
     found = {one[_NUMBER]: (one["copy"], one["count_all"]) for one in counted.to_pylist()}
     return SparkRows(kept.select(*SCHEMA.names), found)
@@ -199,7 +199,7 @@ def _kept(frame: Any, names: Sequence[str], opener: PieceOpener) -> SparkRows:
 def _packed(
     batches: Iterator[pa.RecordBatch], names: Sequence[str], opener: PieceOpener
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a partition as packed blocks; the first of those that hold some buckets says which these are."""
+    """Yield the rows of a partition as packed blocks; the first record of a table lists the table's buckets."""
     packer = Packer()
     for table in _tables(batches):
         in_it = np.unique(table.column(BUCKET)).tobytes() if BUCKET in table.column_names else b""
@@ -210,7 +210,7 @@ def _packed(
 
 
 def _tables(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Batches, joined until there is enough for a block, and whole buckets where there are buckets."""
+    """Yield tables of joined batches, large enough for a block, and with whole buckets if there are buckets."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
         cut = 0
@@ -232,11 +232,11 @@ def _tables(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _gathered(frame: Any) -> Any:
-    """The frame with all rows of a person in one partition: by a keyed hash of the id, whose bucket comes last.
+    """Return the frame with all rows of a person in one partition, by a keyed hash of the id.
 
-    The last column holds the ids. A shuffle brings rows in any order, so those of a partition are put in one by
-    what is in them: what is computed of a person depends, in its last bits, on the order of the person's rows, and
-    must not depend on when others' rows arrive.
+    The last column of `frame` holds the ids; the result has one more column, the bucket of the id. A shuffle
+    returns rows in any order, so the rows of a partition are sorted by their content: results for a person depend,
+    in their last bits, on the order of the person's rows, and must not depend on when rows of other people arrive.
     """
     from pyspark.sql.types import LongType, StructType  # noqa: PLC0415
 
@@ -252,7 +252,7 @@ def _gathered(frame: Any) -> Any:
 
 
 def _marked(batch: pa.RecordBatch, buckets: Buckets) -> pa.RecordBatch:
-    """The rows that have an id, with its bucket."""
+    """Return the rows that have an id, with the bucket of the id."""
     places, there = buckets.of(batch.column(batch.num_columns - 1))
     return batch.append_column(BUCKET, pa.array(places)).filter(pa.array(there))
 
@@ -260,16 +260,16 @@ def _marked(batch: pa.RecordBatch, buckets: Buckets) -> pa.RecordBatch:
 # -- for the engine --------------------------------------------------------------------------------
 
 
-class OneByOne:
-    """While this is open a session hands records to Python one by one, as each is as large as a block.
+class SingleRecordBatches:
+    """Context in which a session passes records to Python one by one, since each is as large as a block.
 
-    Spark has one number for that, which is the session's. So the user's is put back, once nobody needs the other
-    any more: fits on several threads may share a session.
+    The number of records per batch is a setting of the session. The user's value is restored when the last context
+    of the session ends: fits on several threads may share a session.
 
     Parameters
     ----------
     session : SparkSession
-        Of the frame.
+        Session of the frame.
     """
 
     _lock: ClassVar[threading.Lock] = threading.Lock()
@@ -294,12 +294,12 @@ class OneByOne:
                 self._session.conf.set(_AT_A_TIME, before)
 
 
-def refuse_others(pieces: Sequence[Any]) -> SparkRows:
-    """The rows that all pieces are of; raises if they are not pieces of one Spark data frame."""
+def common_rows(pieces: Sequence[Any]) -> SparkRows:
+    """Return the rows that all pieces belong to; raise an error unless they are pieces of one Spark data frame."""
     rows = {id(piece.rows): piece.rows for piece in pieces if isinstance(piece, SparkPiece)}
     if len(rows) != 1 or not all(isinstance(piece, SparkPiece) for piece in pieces):
         raise InvalidInputError(
-            "SparkEngine goes over Spark data frames, and these data are something else.",
-            hint="Let Spark read them, as with spark.read.parquet(path), or leave engine='auto'.",
+            "expected a Spark data frame for SparkEngine, got other data.",
+            hint="Read the data with Spark, for example spark.read.parquet(path), or use engine='auto'.",
         )
     return next(iter(rows.values()))

@@ -1,1 +1,1 @@
-"""Rows in files, and streams that are written to one first."""
+"""Rows in files, and rows of streams that are first written to a file."""

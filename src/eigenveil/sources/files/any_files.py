@@ -1,4 +1,4 @@
-"""Files by path, list of paths, glob or folder, and pyarrow datasets."""
+"""Files given by path, list of paths, glob or folder, and pyarrow datasets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eigenveil.kernels import Columns
 from eigenveil.sources.files import numpy_files
 from eigenveil.sources.files.csv_files import CsvFiles, CsvScan, read_as_encoded, scan_csv
 from eigenveil.sources.files.paths import find, find_files, is_path
-from eigenveil.sources.files.scans import Scan, parsed_elsewhere, scan_dataset, scan_feather, scan_parquet
+from eigenveil.sources.files.scans import Scan, scan_dataset, scan_feather, scan_parquet, text_parser_error
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.memory.arrow import on_schema
 from eigenveil.sources.people.on_disk import PeopleOnDisk
@@ -26,19 +26,19 @@ _SCANS: dict[str, Callable[[list[str], str | None], Scan]] = {
 
 
 def accepts(data: Any) -> bool:
-    """Whether this is a path, a list of paths, CSV files or a dataset."""
+    """Return whether the data are a path, a list of paths, CSV files or a dataset."""
     return has_paths(data) or _is_dataset(data)
 
 
 def has_paths(data: Any) -> bool:
-    """Whether this names files."""
+    """Return whether the data are paths of files."""
     return is_path(data) or isinstance(data, CsvFiles)
 
 
 def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
-    """A source of the rows in these files, in the order of the files."""
+    """Open files or a dataset as a source of rows or people, in the order of the files."""
     if not has_paths(data):
-        chosen = bool(getattr(data, "_scan_options", None))  # by a filter, which may go by values
+        chosen = bool(getattr(data, "_scan_options", None))  # a filter may select rows by values
         return open_scan(_scan_of_dataset(data), layout=layout, units=units, fixed_places=not chosen)
     scan = scan_of(data, units)
     if scan is not None:
@@ -47,12 +47,12 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
 
 
 def has_named_columns(data: Any) -> bool:
-    """Whether these are files whose columns have names; those of arrays have none."""
+    """Return whether the columns of these files have names; columns of .npy and .npz files have none."""
     return isinstance(data, CsvFiles) or find(data)[0] in _SCANS
 
 
 def scan_of(data: Any, units: Any) -> Scan | None:
-    """A scan of files whose columns have names; None for files of arrays."""
+    """Return a scan of files whose columns have names; None for .npy and .npz files."""
     unit = units if isinstance(units, str) else None
     if isinstance(data, CsvFiles):
         return scan_csv(find_files(data.paths), unit, header=data.header)
@@ -61,10 +61,10 @@ def scan_of(data: Any, units: Any) -> Scan | None:
 
 
 def open_scan(scan: Scan, *, layout: Layout, units: Any, fixed_places: bool = True) -> Source:
-    """A source of rows or people from files, once the schema has been found fit.
+    """Check the schema of a scan, and return a source of its rows or people.
 
-    `fixed_places` is False where the files hold what a query gave: it may leave out, or order, rows by values.
-    Rows of a person are then put in an order of their own, by what is in them.
+    `fixed_places` is False if the files hold the result of a query, which may exclude or order rows by values. The
+    rows of each person are then ordered by their content.
     """
     if isinstance(scan, CsvScan):
         unit = units if isinstance(units, str) else None
@@ -76,9 +76,9 @@ def open_scan(scan: Scan, *, layout: Layout, units: Any, fixed_places: bool = Tr
 
 
 def _scan_of_dataset(data: Any) -> Scan:
-    """A scan of a dataset; not of one that parses text, where one odd line can change others."""
+    """Return a scan of a dataset; refuse datasets of text files, where one malformed line can change others."""
     if _of_text(data):
-        raise parsed_elsewhere("a dataset")
+        raise text_parser_error("a dataset")
     return scan_dataset(data)
 
 
@@ -93,7 +93,7 @@ def _is_dataset(data: Any) -> bool:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FilesSource:
-    """A source in which every row of some files is a unit."""
+    """A source of rows in files; every row is a unit."""
 
     rereadable: ClassVar[bool] = True
     sparse: ClassVar[bool] = False
@@ -110,36 +110,36 @@ class FilesSource:
 
     @property
     def n_columns(self) -> int:
-        """How many numbers a row has."""
+        """Number of columns."""
         return len(self.columns)
 
     def partitions(self) -> Sequence[FileRows]:
-        """Every file is a partition; what travels is its path."""
+        """Return one partition per file; pickling a partition includes the path, not the rows."""
         return [FileRows(scan, self.layout, self.dtype) for scan in self.scan.by_file()]
 
     def blocks(self) -> Iterator[Block]:
-        """The rows of one file after the other."""
+        """Yield the rows of all files, one file after the other."""
         for partition in self.partitions():
             yield from partition.blocks()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FileRows:
-    """The rows of one file."""
+    """Partition with the rows of one file."""
 
     scan: Scan
     layout: Layout
     dtype: np.dtype[Any]
 
     def blocks(self) -> Iterator[Block]:
-        """The rows in their order, a few batches decoded at a time."""
+        """Yield the rows in order; a few batches are decoded at a time."""
         height = rows_per_block(len(self.layout.names or ()) * self.dtype.itemsize)
         for batch in self.scan.batches([str(name) for name in self.layout.columns or ()], height):
             rows = Columns(self.layout.read(batch.columns, self.dtype))
             last = (len(rows) - 1) // height * height
             for start in range(0, last, height):
                 yield Block(rows[start : start + height])
-            if len(rows):  # a copy: who holds it while the next batch is decoded does not hold this one
+            if len(rows):  # a copy, so that holding it does not keep this batch while the next is decoded
                 block = Block(np.asarray(rows[last:]))
                 del batch, rows
                 yield block

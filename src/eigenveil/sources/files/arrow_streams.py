@@ -1,4 +1,4 @@
-"""Arrow streams, as databases hand them out: read once, into a file, and read from there as often as needed."""
+"""Arrow streams, for example from databases: written to a file once, and read from the file in every pass."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources.columns import find_unit
 from eigenveil.sources.files.any_files import open_scan
-from eigenveil.sources.files.scans import parsed_elsewhere, scan_parquet
+from eigenveil.sources.files.scans import scan_parquet, text_parser_error
 from eigenveil.sources.files.temporary import TemporaryFolder
 from eigenveil.sources.guard import attempt, guarded
 from eigenveil.sources.layout import Layout
@@ -18,29 +18,30 @@ from eigenveil.sources.memory.arrow import on_schema
 from eigenveil.sources.source import Source
 
 _GROUP_BYTES = 16 << 20
-"""About how large a row group is; databases hand out batches of any size, many of them tiny."""
+"""Approximate size of a row group; databases return batches of any size, many of them tiny."""
 
 
 def accepts(data: Any) -> bool:
-    """Whether this is a reader of record batches, or anything else that Arrow can stream from."""
+    """Return whether the data are a reader of record batches, or another object that Arrow can stream from."""
     return isinstance(data, pa.RecordBatchReader) or hasattr(data, "__arrow_c_stream__")
 
 
 def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
-    """A source of the rows of the stream, which is read here, once its schema has been found fit.
+    """Check the schema of a stream, write its rows to a file, and return a source of them.
 
     Notes
     -----
-    A stream can mostly be read only once, and a query that is run again may give its rows in another order. A fit
-    reads its data several times, and a unit's coin goes by its place. So the columns that are asked for are
-    written to a Parquet file in a folder that only the user can read and that goes with the source. The file holds
-    raw data. Which rows came, and in which order, was up to whoever made the stream, so places are not fixed.
+    Most streams can be read only once, and a query that is run again may return its rows in another order. A fit
+    reads its data several times, and the coin of a unit depends on its position. So the selected columns are
+    written to a Parquet file, in a folder that only the user can read and that is deleted with the source. The
+    file holds raw data. The creator of the stream determines which rows it has and in which order, so places are
+    not fixed.
     """
     if type(data).__module__ in ("pyarrow._csv", "pyarrow._json"):
-        raise parsed_elsewhere("a reader")
+        raise text_parser_error("a reader")
     if not isinstance(units, str | None):
-        raise ids_by_place(data)
-    failure = unanswered(data)
+        raise separate_ids_error(data)
+    failure = failed_query_error(data)
     reader = attempt(lambda: pa.RecordBatchReader.from_stream(data), failure, Exception)
     exact, _ = on_schema(layout, reader.schema, units)
     names = [str(name) for name in exact.columns or ()]
@@ -56,24 +57,24 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     return open_scan(scan_parquet([str(path)], owner=folder), layout=exact, units=units, fixed_places=False)
 
 
-def ids_by_place(data: Any) -> InvalidInputError:
-    """The error for ids beside rows that come in an order of their own."""
+def separate_ids_error(data: Any) -> InvalidInputError:
+    """Return the error for ids that are passed in separately from rows without a fixed order."""
     return InvalidInputError(
-        f"expected the name of a column for units of a {type(data).__name__}, whose rows come in no fixed order.",
-        hint="Let the query give the ids as a column, and pass its name: units='person_id'.",
+        f"expected the name of a column for units of a {type(data).__name__}, whose rows have no fixed order.",
+        hint="Make the ids a column of the query, and pass its name: units='person_id'.",
     )
 
 
-def unanswered(data: Any) -> UnreadableError:
-    """The error for a query that fails while it is read; the database's own words may quote the data."""
+def failed_query_error(data: Any) -> UnreadableError:
+    """Return the error for a query that fails during reading; the database's own message may quote the data."""
     return UnreadableError(
-        f"could not read all rows of the {type(data).__name__}: it failed, or was closed before.",
-        hint="Run the query by itself to see why; often a cast fails on some value (TRY_CAST gives null instead).",
+        f"could not read all rows of the {type(data).__name__}: it failed, or was already closed.",
+        hint="Run the query alone to see why; often a cast fails on some value (TRY_CAST returns null instead).",
     )
 
 
 def _write(batches: Iterator[pa.RecordBatch], schema: pa.Schema, path: str) -> None:
-    """The batches in their order, a row group of them in memory at a time."""
+    """Write the batches in order, with one row group in memory at a time."""
     import pyarrow.parquet as pq  # noqa: PLC0415  # heavy, and only for files
 
     with pq.ParquetWriter(path, schema) as writer:

@@ -1,4 +1,4 @@
-"""CSV files: every line behind the header is one row, whatever it holds."""
+"""CSV files: every line after the header is one row, whatever it contains."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import pyarrow as pa
 from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources.encodings import Categories
 from eigenveil.sources.files.csv_lines import INNER_COMMA, fields, first_line, pieces, well_formed, widths
-from eigenveil.sources.files.scans import READ_ERRORS, ahead, unreadable_file
+from eigenveil.sources.files.scans import READ_ERRORS, ahead, unreadable_file_error
 from eigenveil.sources.guard import attempt, guarded
 from eigenveil.sources.layout import Layout
 
 _HEAD = 2000
-"""Lines at the head of every file by which columns are judged."""
+"""Number of first lines of every file that decide which columns hold numbers."""
 
 _BOM = b"\xef\xbb\xbf"
 _MISSING = (
@@ -27,28 +27,28 @@ _MISSING = (
     *("NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "-NaN", "-nan"),
     *("#N/A", "#NA", "#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
 )
-"""Texts that stand for a missing entry."""
+"""Texts that represent a missing entry."""
 
 _NUMBER = r"^-?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf)$"
 
 
 _VALUE = re.compile(r"[$€£+(\s-]*[.,]?[0-9][0-9.,:/\s%)TZeE+-]*$|.+@.+|(true|false)$", re.IGNORECASE)
-"""What a name of a column should not look like: numbers, amounts, dates, times, addresses, truth values."""
+"""Texts that look like values, not names of columns: numbers, amounts, dates, times, addresses, truth values."""
 
 
 @dataclass(frozen=True)
 class CsvFiles:
-    """CSV files, and how to read them. Goes wherever a path does.
+    """CSV files, and how to read them. Accepted wherever a path is accepted.
 
     Parameters
     ----------
     paths : path, glob, folder or list of these
-        The files; with any ending.
+        The files, with any file extension.
     header : bool, optional
-        Whether the first line of each file holds names of columns. By default it must, and a line with a field
-        that looks like a value (a number, a date, an amount, an address with @) is refused: names are published
-        with a model, so they must not be somebody's values. True takes such a line for names all the same. False:
-        there is no header, and the columns are called column_1, column_2 and so on.
+        Whether the first line of each file contains the names of the columns. None: it must, and a line with a
+        field that looks like a value (a number, a date, an amount, an address with @) is refused. Names are
+        published with a model, so they must not be a person's values. True: such a line is accepted as names.
+        False: there is no header, and the columns are named column_1, column_2 and so on.
 
     Examples
     --------
@@ -61,34 +61,34 @@ class CsvFiles:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CsvScan:
-    """CSV files of one schema; numbers are float64, everything else is text.
+    """Scan of CSV files with one schema; numbers are float64, all other columns are text.
 
     Formal guarantees
     -----------------
-    A row is a function of its own line, of the schema and of nothing else: `well_formed` looks at each line by
-    itself, and the functions of Arrow that follow at each field by itself. Each line holds one place among the
-    rows; one that has no fitting number of fields, a blank one too, is a row without values.
-    The schema is the header, and for each column whether most of the entries that the head of the files has are
-    numbers: only where this is a tie can a single line turn the vote, and then the column is taken or refused as a
-    whole, which the data holder alone sees.
+    A row is a function of its own line and the schema alone: `well_formed` processes each line separately, and the
+    Arrow functions after it process each field separately. Each line is one row, in the same position; a line with
+    the wrong number of fields, such as a blank line, is a row without values.
+    The schema consists of the header and, for each column, whether most of the entries that are present in the
+    first lines of the files are numbers. A single line can change this vote only at a tie; the column is then
+    accepted or refused as a whole, which only the data holder sees.
     """
 
     files: tuple[_CsvFile, ...]
     schema: pa.Schema
     verbatim: frozenset[str] = frozenset()
-    """Columns of text in which NA and the like are text too: those encoded by a list, which may have them."""
+    """Text columns in which NA and similar texts are not missing: encoded columns, whose lists may have them."""
 
     def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        """The named columns of one file after the other, numbers as numbers."""
+        """Yield the named columns of all files, one file after the other, with numbers as float64."""
         wanted = pa.schema([self.schema.field(name) for name in names])
         for file in self.files:
-            read = guarded(file.texts(names, file.lines()), unreadable_file(file.path), *READ_ERRORS)
+            read = guarded(file.texts(names, file.lines()), unreadable_file_error(file.path), *READ_ERRORS)
             for batch in ahead(read):
                 columns = [self._read(column, of) for column, of in zip(batch.columns, wanted, strict=True)]
                 yield pa.RecordBatch.from_arrays(columns, schema=wanted)
 
     def by_file(self) -> Sequence[CsvScan]:
-        """One file each."""
+        """Return one scan per file."""
         return [replace(self, files=(file,)) for file in self.files]
 
     def _read(self, texts: pa.Array, of: pa.Field) -> pa.Array:
@@ -99,14 +99,14 @@ class CsvScan:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _CsvFile:
-    """One file and the names of its columns."""
+    """One CSV file and the names of its columns."""
 
     path: str
     names: tuple[str, ...]
     header: bool
 
     def lines(self) -> Iterator[bytes]:
-        """The lines behind the header, in pieces."""
+        """Yield the lines after the header, in pieces."""
         with open(self.path, "rb") as file:  # noqa: PTH123
             _skip_mark(file)
             if self.header:
@@ -114,15 +114,15 @@ class _CsvFile:
             yield from pieces(file)
 
     def texts(self, names: Sequence[str], lines: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
-        """The named columns of some of its lines, as text."""
+        """Yield the named columns of the given lines of this file, as text."""
         for piece in lines:
             yield _parsed(well_formed(piece, len(self.names)), self.names, names)
 
 
 def scan_csv(paths: list[str], unit: str | None = None, *, header: bool | None = None) -> CsvScan:
-    """A scan of CSV files. A column holds numbers if most entries at the head of the files do; ids are text."""
+    """Return a scan of CSV files. A column is numeric if most of its first entries are numbers; ids are text."""
     files = tuple(
-        attempt(partial(_opened, path, header=header), unreadable_file(path), *READ_ERRORS) for path in paths
+        attempt(partial(_opened, path, header=header), unreadable_file_error(path), *READ_ERRORS) for path in paths
     )
     first = files[0]
     if header is None:
@@ -139,12 +139,12 @@ def scan_csv(paths: list[str], unit: str | None = None, *, header: bool | None =
 
 
 def as_text(scan: CsvScan, name: str) -> CsvScan:
-    """The same scan with one column left as text."""
+    """Return the same scan with one column read as text."""
     return _with_type(scan, name, pa.string())
 
 
 def read_as_encoded(scan: CsvScan, layout: Layout) -> CsvScan:
-    """The same scan with columns that are encoded as numbers or text, by what is declared and not by values."""
+    """Return the same scan with encoded columns read as numbers or text, as declared and not by their values."""
     for name, encoding in layout.encode.items():
         numbers = isinstance(encoding, Categories) and encoding.all_numbers
         scan = _with_type(scan, name, pa.float64() if numbers else pa.string())
@@ -160,7 +160,7 @@ def _with_type(scan: CsvScan, name: str, kind: pa.DataType) -> CsvScan:
 
 
 def _opened(path: str, *, header: bool | None) -> _CsvFile:
-    """The file with its names; raises ValueError where there is nothing that could be names."""
+    """Return the file with the names of its columns; raise ValueError if the first line cannot be names."""
     with open(path, "rb") as file:  # noqa: PTH123
         _skip_mark(file)
         if header is False:
@@ -174,9 +174,10 @@ def _opened(path: str, *, header: bool | None) -> _CsvFile:
 
 
 def _usual_width(lines: Iterator[bytes]) -> int:
-    """How many fields most lines at the head have; raises ValueError unless by two lines at least.
+    """Return the most frequent number of fields in the first lines.
 
-    So no single line, added, removed or replaced, makes one number of columns into another.
+    Raise ValueError unless it leads by at least two lines. So adding, removing or replacing a single line never
+    changes one number of columns into another.
     """
     counts = np.bincount(np.concatenate([np.zeros(1, np.int64), *map(widths, _head(lines))]))
     counts[0] = 0
@@ -187,7 +188,7 @@ def _usual_width(lines: Iterator[bytes]) -> int:
 
 
 def _head(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """The first `_HEAD` lines."""
+    """Yield the first `_HEAD` lines."""
     left = _HEAD
     for piece in lines:
         yield b"".join(line + b"\n" for line in piece.split(b"\n", left)[: min(left, piece.count(b"\n"))])
@@ -197,13 +198,13 @@ def _head(lines: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _refuse_other_names(first: _CsvFile, other: _CsvFile) -> None:
-    """Refuse a file with other columns; its own names may be somebody's values, so they are not shown."""
+    """Refuse a file with other columns; its own names may be a person's values, so they are not shown."""
     missing, more = set(first.names) - set(other.names), set(other.names) - set(first.names)
     if missing or more:
         raise UnreadableError(
             f"expected files with the same columns, but {other.path!r} lacks {sorted(missing)[:8]} of "
             f"{first.path!r} and has {len(more)} others.",
-            hint="Write all files with one header, or pass only those that belong together.",
+            hint="Write all files with one header, or pass only files that belong together.",
         )
 
 
@@ -219,11 +220,11 @@ def _refuse_values(path: str, names: tuple[str, ...]) -> None:
 
 
 def _numeric_columns(files: Sequence[_CsvFile]) -> list[bool]:
-    """For every column whether most entries at the head of the files that are there are numbers."""
+    """Return for every column whether most entries that are present in the first lines are numbers."""
     names = files[0].names
     there, numbers = np.zeros(len(names)), np.zeros(len(names))
     for file in files:
-        head = attempt(partial(_head_texts, file, names), unreadable_file(file.path), *READ_ERRORS)
+        head = attempt(partial(_head_texts, file, names), unreadable_file_error(file.path), *READ_ERRORS)
         for batch in head:
             there += [len(column) - _present(column).null_count for column in batch.columns]
             numbers += [len(column) - _numbers(column).null_count for column in batch.columns]
@@ -238,13 +239,13 @@ def _head_texts(file: _CsvFile, names: Sequence[str]) -> list[pa.RecordBatch]:
 
 
 def _skip_mark(file: BinaryIO) -> None:
-    """Go behind the mark that some programs write at the start of UTF-8 files."""
+    """Skip the byte order mark that some programs write at the start of UTF-8 files."""
     if file.read(len(_BOM)) != _BOM:
         file.seek(0)
 
 
 def _parsed(lines: bytes, of: Sequence[str], names: Sequence[str]) -> pa.RecordBatch:
-    """The named columns of well-formed lines, as text without quotes."""
+    """Return the named columns of well-formed lines, as text without quotes."""
     import pyarrow.csv as pc  # noqa: PLC0415  # heavy, and only for files
 
     places = [str(of.index(name)) for name in names]
@@ -266,7 +267,7 @@ def _parsed(lines: bytes, of: Sequence[str], names: Sequence[str]) -> pa.RecordB
 
 
 def _unquoted(texts: pa.Array) -> pa.Array:
-    """Fields without the quotes around them; a field with any quote begins and ends with one."""
+    """Remove the quotes around fields; a field that contains a quote begins and ends with one."""
     import pyarrow.compute as pc  # noqa: PLC0415
 
     inner = pc.replace_substring(pc.utf8_slice_codeunits(texts, 1, -1), '""', '"')
@@ -275,7 +276,7 @@ def _unquoted(texts: pa.Array) -> pa.Array:
 
 
 def _present(texts: pa.Array) -> pa.Array:
-    """The texts, null where one stands for a missing entry."""
+    """Return the texts, with null in place of texts that represent a missing entry."""
     import pyarrow.compute as pc  # noqa: PLC0415
 
     missing = pc.is_in(texts, value_set=pa.array(_MISSING, pa.string()))
@@ -283,7 +284,7 @@ def _present(texts: pa.Array) -> pa.Array:
 
 
 def _numbers(texts: pa.Array) -> pa.Array:
-    """Numbers from text; true is 1, false is 0, and what is no number is null."""
+    """Parse numbers from text; true becomes 1, false becomes 0, and text that is not a number becomes null."""
     import pyarrow.compute as pc  # noqa: PLC0415
 
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(texts))

@@ -1,8 +1,8 @@
-"""From the bytes of a CSV file to lines that all have the same number of fields, each line by itself.
+"""Conversion of the bytes of a CSV file to lines with the same number of fields, each line separately.
 
-A line is what stands between two newlines, whatever it holds. A quoted field cannot go on in the next line. So
-quotes, delimiters, NUL, bytes that are not UTF-8 and very long lines change nothing but their own line: a line
-that cannot be split into the right number of fields becomes a line of empty fields, in the same place.
+A line is the text between two newlines, whatever it contains. A quoted field cannot continue in the next line. So
+quotes, delimiters, NUL, bytes that are not UTF-8 and very long lines affect only their own line. A line that
+cannot be split into the right number of fields becomes a line of empty fields, in the same position.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ import numpy as np
 import numpy.typing as npt
 
 LONGEST_LINE = 64 << 20
-"""Bytes. A longer line is never held in memory; it becomes a line of empty fields."""
+"""Maximum length of a line in bytes. A longer line is never held in memory; it becomes a line of empty fields."""
 
 PIECE = 4 << 20
-"""Bytes that are read at a time; at most `LONGEST_LINE`, so that only a line that spans pieces can be too long."""
+"""Bytes read at a time; at most `LONGEST_LINE`, so that only a line that spans pieces can be too long."""
 
 INNER_COMMA = b"\x1f"
-"""Stands for a comma inside quotes. Where it stands in the data it becomes a space first."""
+"""Represents a comma inside quotes. If this byte occurs in the data, it is first replaced by a space."""
 
 _NEWLINE, _QUOTE, _COMMA = b'\n",'
 _BROKEN_BYTES = {0xDC00 + byte: 0xF700 + byte for byte in range(128, 256)}
-"""Python's stand-ins for bytes that are not UTF-8, which Arrow refuses, to characters for private use."""
+"""From Python's surrogates for bytes that are not UTF-8, which Arrow refuses, to private-use characters."""
 
 
 def pieces(file: BinaryIO) -> Iterator[bytes]:
-    """The file from where it stands, in pieces of whole lines that each end with a newline."""
+    """Yield the rest of the file in pieces of whole lines; each piece ends with a newline."""
     held: list[bytes] = []
     size = 0
     while piece := file.read(PIECE):
@@ -48,7 +48,7 @@ def pieces(file: BinaryIO) -> Iterator[bytes]:
 
 
 def first_line(file: BinaryIO) -> bytes:
-    """The first line that is not blank, without its newline; the file then stands behind it."""
+    """Read the first line that is not blank, and return it without its newline."""
     while line := file.readline(LONGEST_LINE):
         if line.strip():
             return line.rstrip(b"\r\n")
@@ -56,7 +56,7 @@ def first_line(file: BinaryIO) -> bytes:
 
 
 def fields(line: str) -> list[str]:
-    """The fields of one line. A quote is special only where a field begins.
+    """Split one line into its fields. A quote is special only at the start of a field.
 
     Examples
     --------
@@ -69,20 +69,20 @@ def fields(line: str) -> list[str]:
 
 
 def well_formed(lines: bytes, width: int) -> bytes:
-    r"""The same lines, each with `width` fields, commas inside quotes replaced by `INNER_COMMA`.
+    r"""Return the same lines, each with `width` fields, and with `INNER_COMMA` for commas inside quotes.
 
     Parameters
     ----------
     lines : bytes
-        Whole lines, the last of which ends with a newline.
+        Whole lines; the last line ends with a newline.
     width : int
         The number of fields.
 
     Returns
     -------
     bytes
-        As many lines, UTF-8. A field with quotes begins and ends with one, and has others in pairs only. What a
-        line becomes depends on that line alone.
+        The same number of lines, in UTF-8. A field with quotes begins and ends with a quote, and contains other
+        quotes only in pairs. Each line of the result depends on the same line of the input alone.
 
     Examples
     --------
@@ -98,13 +98,13 @@ def well_formed(lines: bytes, width: int) -> bytes:
 
 
 def widths(lines: bytes) -> npt.NDArray[np.int64]:
-    """The number of fields in every line; 0 for lines that no number of fields fits."""
+    """Return the number of fields of every line; 0 for lines that cannot be split into fields."""
     texts = _plain_characters(lines).decode().split("\n")[:-1]
     return np.array([len(fields(text)) for text in texts], dtype=np.int64)
 
 
 def _plain_characters(lines: bytes) -> bytes:
-    """Valid UTF-8; lines end with a newline only, and neither a carriage return nor `INNER_COMMA` is left."""
+    """Convert lines to valid UTF-8 that end with a newline only, without carriage returns and `INNER_COMMA`."""
     if b"\r" in lines:
         lines = lines.replace(b"\r\n", b"\n").replace(b"\r", b" ")
     if INNER_COMMA in lines:
@@ -121,7 +121,7 @@ def _ends(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
 
 
 def _irregular(lines: bytes) -> npt.NDArray[np.int64]:
-    """Numbers of the lines with a quote that neither opens nor closes a field nor is one of a pair."""
+    """Return the numbers of lines with a quote that does not open or close a field and is not one of a pair."""
     text = np.frombuffer(lines, dtype=np.uint8)
     ends = _ends(text)
     quotes = np.flatnonzero(text == _QUOTE)
@@ -137,7 +137,7 @@ def _irregular(lines: bytes) -> npt.NDArray[np.int64]:
 
 
 def _regular(line: bytes, width: int, empty: bytes) -> bytes:
-    """A line with every quote in its place, or the empty one."""
+    """Return the line with all quotes in regular positions, or the empty line."""
     found = fields(line.decode())
     if len(found) != width:
         return empty
@@ -147,7 +147,10 @@ def _regular(line: bytes, width: int, empty: bytes) -> bytes:
 
 
 def _inner_commas(lines: bytes) -> bytes:
-    """Commas inside quotes replaced; every line has an even number of quotes, so none reaches into the next."""
+    """Replace commas inside quotes.
+
+    Every line has an even number of quotes, so no quoted text extends into the next line.
+    """
     text = np.frombuffer(lines, dtype=np.uint8).copy()
     inside = np.bitwise_xor.accumulate(text == _QUOTE)
     text[inside & (text == _COMMA)] = INNER_COMMA[0]
@@ -155,14 +158,14 @@ def _inner_commas(lines: bytes) -> bytes:
 
 
 def _of_other_width(lines: bytes, width: int) -> npt.NDArray[np.int64]:
-    """Numbers of the lines that do not have `width` fields."""
+    """Return the numbers of the lines that do not have `width` fields."""
     text = np.frombuffer(lines, dtype=np.uint8)
     before = np.searchsorted(np.flatnonzero(text == _COMMA), _ends(text))
     return np.flatnonzero(np.diff(before, prepend=0) != width - 1)
 
 
 def _replaced(lines: bytes, numbers: npt.NDArray[np.int64], by: Callable[[bytes], bytes]) -> bytes:
-    """The lines, those of the given numbers replaced one by one."""
+    """Return the lines, with those of the given numbers replaced one by one."""
     if not numbers.size:
         return lines
     ends = _ends(np.frombuffer(lines, dtype=np.uint8)) + 1

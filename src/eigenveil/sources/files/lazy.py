@@ -1,6 +1,6 @@
-"""Frames that are not computed yet (polars' lazy frames, DuckDB's relations and whatever else narwhals knows).
+"""Lazy frames: polars' lazy frames, DuckDB's relations and all others that narwhals supports.
 
-They are computed once, into a file, and read from there.
+A lazy frame is computed once, into a file, and read from that file.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ import narwhals as nw
 
 from eigenveil.sources.columns import find_unit
 from eigenveil.sources.files.any_files import open_scan
-from eigenveil.sources.files.arrow_streams import ids_by_place, unanswered
+from eigenveil.sources.files.arrow_streams import failed_query_error, separate_ids_error
 from eigenveil.sources.files.scans import scan_parquet
 from eigenveil.sources.files.temporary import TemporaryFolder
 from eigenveil.sources.guard import attempt
 from eigenveil.sources.layout import Layout
-from eigenveil.sources.memory.frames import names_of, narwhal, on_frame
+from eigenveil.sources.memory.frames import names_of, on_frame, to_narwhals
 from eigenveil.sources.source import Source
 
 
 def accepts(data: Any) -> bool:
-    """Whether this is a lazy frame."""
-    return isinstance(narwhal(data), nw.LazyFrame)
+    """Return whether the data are a lazy frame."""
+    return isinstance(to_narwhals(data), nw.LazyFrame)
 
 
 def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
-    """A source of the rows that the frame has when it is computed, which happens here.
+    """Compute the frame, and return a source of its rows.
 
-    A frame may leave out rows by their values, or order them so, and places are then not fixed. Rows of a database
-    come in an order of its own, so the ids of people must be one of the columns.
+    A frame may exclude or order rows by their values, so places are not fixed. A database returns rows in an
+    arbitrary order, so the ids of people must be one of its columns.
     """
-    frame: nw.LazyFrame[Any] = narwhal(data)
+    frame: nw.LazyFrame[Any] = to_narwhals(data)
     if not (isinstance(units, str | None) or frame.implementation.is_polars()):
-        raise ids_by_place(data)
+        raise separate_ids_error(data)
     exact, _ = on_frame(layout, frame, units)
     unit = [units] if isinstance(units, str) else []
     for name in unit:
@@ -41,5 +41,5 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     folder = TemporaryFolder()
     path = folder.path / "computed.parquet"
     chosen = frame.select([*map(str, exact.columns or ()), *unit])
-    attempt(lambda: chosen.sink_parquet(path), unanswered(data), Exception)
+    attempt(lambda: chosen.sink_parquet(path), failed_query_error(data), Exception)
     return open_scan(scan_parquet([str(path)], owner=folder), layout=exact, units=units, fixed_places=False)

@@ -1,7 +1,7 @@
-"""Arrays in files: .npy (mapped into memory) and .npz (one array, or a sparse matrix as scipy saves it).
+"""Arrays in files: .npy (memory-mapped) and .npz (one array, or a sparse matrix as scipy saves it).
 
-Opening reads shape and type only. The array in an .npz file is read as a whole when the first row is asked for.
-What travels to another process is the path, and the array is opened there.
+Opening a file reads its shape and type only. The array in an .npz file is read as a whole when the first row is
+requested. Only the path is sent to another process, which opens the array there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scipy import sparse
 from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources.columns import refuse_named_unit
-from eigenveil.sources.files.scans import empty_file
+from eigenveil.sources.files.scans import empty_file_error
 from eigenveil.sources.guard import attempt
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.memory import in_memory
@@ -36,25 +36,25 @@ _HEADERS: dict[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, np.
 
 
 def open_numpy(paths: list[str], *, layout: Layout, units: Any) -> Source:
-    """A source of the rows of the one array in a file."""
+    """Open the array in a file as a source of rows or people."""
     if len(paths) != 1:
         raise InvalidInputError(
             f"expected one .npy or .npz file, got {len(paths)}.",
             hint="Pass a list of arrays: [np.load(path, mmap_mode='r') for path in paths].",
         )
     path = paths[0]
-    shape, dtype, thin = _schema(path)
+    shape, dtype, is_sparse = _schema(path)
     if dtype.hasobject:
-        raise _unreadable(path)
-    check_matrix("sparse array" if thin else "array", dtype, shape)
+        raise _unreadable_error(path)
+    check_matrix("sparse array" if is_sparse else "array", dtype, shape)
     refuse_named_unit(units)
-    rows = RowsInFile(path, (shape[0], shape[1]), dtype, layout.by_positions(shape[1]), thin)
+    rows = RowsInFile(path, (shape[0], shape[1]), dtype, layout.by_positions(shape[1]), is_sparse)
     return RowsSource(rows) if units is None else group(rows, units)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RowsInFile:
-    """Rows of an array whose shape is known, and whose values are opened when the first of them is asked for."""
+    """Rows of an array whose shape is known, and whose values are loaded when the first row is requested."""
 
     path: str
     shape: tuple[int, int]
@@ -63,99 +63,99 @@ class RowsInFile:
     sparse: bool
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone: what has been opened stays here."""
+        """Return the fields alone, without the array that has been opened."""
         return {name: value for name, value in vars(self).items() if name != "_rows"}
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return self.shape[0]
 
     @property
     def n_columns(self) -> int:
-        """How many numbers a row has."""
+        """Number of columns."""
         return self.shape[1] if self.layout.columns is None else len(self.layout.columns)
 
     @property
     def columns(self) -> None:
-        """Arrays have no names."""
+        """None: arrays have no names of columns."""
 
     @property
     def row_bytes(self) -> float:
-        """About how large a row is once it is handed out."""
+        """Approximate size of a row in a block, in bytes."""
         return self._rows.row_bytes
 
     def between(self, start: int, stop: int) -> Values:
-        """Rows start to stop."""
+        """Return rows start to stop."""
         return self._rows.between(start, stop)
 
     def at(self, index: IntArray) -> Values:
-        """The rows at these positions."""
+        """Return the rows at these positions."""
         return self._rows.at(index)
 
     def ids(self, units: Any) -> Any:
-        """The ids as they were given."""
+        """Return the ids that were passed in."""
         return units
 
     @cached_property
     def _rows(self) -> Rows:
-        array = attempt(lambda: _opened(self.path, thin=self.sparse), _unreadable(self.path), *_ERRORS)
+        array = attempt(lambda: _opened(self.path, is_sparse=self.sparse), _unreadable_error(self.path), *_ERRORS)
         if array.shape != self.shape or array.dtype != self.dtype:
             raise UnreadableError(
-                f"{self.path!r} holds another array than when it was opened: its shape or type has changed.",
-                hint="Open it again once it is written.",
+                f"expected the array in {self.path!r} as it was when opened, but its shape or type has changed.",
+                hint="Open the file again when it is completely written.",
             )
         return in_memory.hold(array, layout=self.layout, units=None)
 
 
-def _unreadable(path: str) -> UnreadableError:
-    return empty_file(path) or UnreadableError(
-        f"could not read an array of numbers from {path!r}: it is damaged, or holds objects.",
+def _unreadable_error(path: str) -> UnreadableError:
+    return empty_file_error(path) or UnreadableError(
+        f"could not read an array of numbers from {path!r}: it is damaged, or contains objects.",
         hint="Write it with np.save, np.savez (one array) or scipy.sparse.save_npz.",
     )
 
 
 def _schema(path: str) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
-    """Shape and type of the array in a file, and whether it is sparse."""
+    """Return the shape and type of the array in a file, and whether it is sparse."""
     if not _zipped(path):
-        array = attempt(lambda: _opened(path, thin=False), _unreadable(path), *_ERRORS)
+        array = attempt(lambda: _opened(path, is_sparse=False), _unreadable_error(path), *_ERRORS)
         return array.shape, array.dtype, False
-    with attempt(lambda: zipfile.ZipFile(path), _unreadable(path), *_ERRORS) as archive:
+    with attempt(lambda: zipfile.ZipFile(path), _unreadable_error(path), *_ERRORS) as archive:
         names = [name.removesuffix(".npy") for name in archive.namelist()]
-        thin = {"format", "shape", "data"} <= set(names)
-        if not thin and len(names) != 1:
+        is_sparse = {"format", "shape", "data"} <= set(names)
+        if not is_sparse and len(names) != 1:
             raise InvalidInputError(
                 f"expected one array in {path!r}, found {len(names)}: {names}.",
-                hint="Load the one you mean: np.load(path)[name].",
+                hint="Load the array that you need: np.load(path)[name].",
             )
-        read = _sparse_schema if thin else _dense_schema
-        return (*attempt(lambda: read(archive), _unreadable(path), *_ERRORS), thin)
+        read = _sparse_schema if is_sparse else _dense_schema
+        return (*attempt(lambda: read(archive), _unreadable_error(path), *_ERRORS), is_sparse)
 
 
 def _zipped(path: str) -> bool:
     return path.lower().endswith(".npz")
 
 
-def _opened(path: str, *, thin: bool) -> Any:
-    """The array in a file: mapped into memory, or read as a whole where it is in an archive."""
-    if thin:
+def _opened(path: str, *, is_sparse: bool) -> Any:
+    """Return the array in a file: memory-mapped, or read as a whole if it is in an archive."""
+    if is_sparse:
         return sparse.load_npz(path)
     if not _zipped(path):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
         if not isinstance(array, np.ndarray):
-            raise ValueError("an archive by another name")  # as what np.load raises
+            raise ValueError("an archive with another extension")  # like np.load for invalid files
         return array
     with np.load(path, allow_pickle=False) as file:
         return file[file.files[0]]
 
 
 def _dense_schema(archive: zipfile.ZipFile) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type of the one array, from its header."""
+    """Return the shape and type of the only array in an archive, from its header."""
     return _header(archive, archive.namelist()[0])
 
 
 def _sparse_schema(archive: zipfile.ZipFile) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type of a sparse matrix; its shape is an array of its own, one number per axis."""
+    """Return the shape and type of a sparse matrix; its shape is a separate array, with one number per axis."""
     axes, _ = _header(archive, "shape.npy")
     if len(axes) != 1 or axes[0] > 2:
         raise ValueError

@@ -1,4 +1,4 @@
-"""From what a user writes as a path to a list of files of one format."""
+"""Conversion of the paths that a user passes in to a list of files of one format."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ FORMATS = {
     ".npy": "npy",
     ".npz": "npz",
 }
-_ENDINGS = "Known endings: " + ", ".join(FORMATS) + "."
+_ENDINGS = "Supported extensions: " + ", ".join(FORMATS) + "."
 
 
 def is_path(data: Any) -> bool:
-    """Whether this is a path, a glob, or a list of such."""
+    """Return whether the data are a path, a glob, or a list of paths and globs."""
     if isinstance(data, (list, tuple)):
         return len(data) > 0 and all(isinstance(one, (str, os.PathLike)) for one in data)
     return isinstance(data, (str, os.PathLike))
 
 
 def find(data: Any) -> tuple[str, list[str]]:
-    """The format and the files: a list in its own order, globs and directories sorted by name."""
+    """Return the format and the files: a list in its own order, globs and folders sorted by name."""
     files = find_files(data)
     formats = {_format(Path(file)) for file in files}
     if len(formats) > 1:
         raise InvalidInputError(
             f"expected files of one format, got {', '.join(sorted(formats))}.",
-            hint="Name the files by a glob such as 'folder/**/*.parquet'.",
+            hint="Select the files with a glob such as 'folder/**/*.parquet'.",
         )
     return formats.pop(), files
 
 
 def find_files(data: Any) -> list[str]:
-    """The files, of any format."""
+    """Return the files, of any format."""
     files = [file for one in (data if isinstance(data, (list, tuple)) else [data]) for file in _expand(one)]
     _refuse_twice(files)
     return [str(file) for file in files]
@@ -64,20 +64,20 @@ def _expand(one: str | os.PathLike[str]) -> list[Path]:
     files = [file for file in found if file.is_file()]
     if not files:
         raise UnreadableError(
-            f"no file matches {str(one)!r}.", hint="'*' stays within a folder, '**' goes into all folders below."
+            f"no file matches {str(one)!r}.", hint="'*' matches within a folder, '**' also in all subfolders."
         )
     return files
 
 
 def _inside(folder: Path) -> list[Path]:
-    """All data files in a folder and below, leaving out hidden ones as every writer of datasets expects."""
+    """Return all data files in a folder and its subfolders, except hidden ones, as writers of datasets expect."""
     files = sorted(
         file
         for file in folder.rglob("*")
         if file.suffix.lower() in FORMATS and file.is_file() and not _hidden(file.relative_to(folder))
     )
     if not files:
-        raise UnreadableError(f"the folder {str(folder)!r} holds no data files.", hint=_ENDINGS)
+        raise UnreadableError(f"the folder {str(folder)!r} contains no data files.", hint=_ENDINGS)
     return files
 
 
@@ -87,7 +87,7 @@ def _hidden(file: Path) -> bool:
 
 def _format(file: Path) -> str:
     if file.suffix.lower() not in FORMATS:
-        raise InvalidInputError(f"cannot tell the format of {str(file)!r} by its ending.", hint=_ENDINGS)
+        raise InvalidInputError(f"cannot determine the format of {str(file)!r} from its extension.", hint=_ENDINGS)
     return FORMATS[file.suffix.lower()]
 
 
@@ -96,7 +96,7 @@ def _refuse_twice(files: Iterable[Path]) -> None:
     for file in files:
         if file.resolve() in seen:
             raise InvalidInputError(
-                f"the file {str(file)!r} was named twice, so its rows would count twice.",
-                hint="Name every file once; a folder or glob in a list may overlap with the others.",
+                f"expected every file once, got {str(file)!r} twice: its rows would count twice.",
+                hint="Pass every file once; a folder or glob in a list may overlap with other entries.",
             )
         seen.add(file.resolve())

@@ -1,9 +1,8 @@
-"""Rows of files kept in memory between passes, as far as they fit.
+"""Cache of the rows of files: blocks are kept in memory between passes, as far as they fit.
 
-Reading a file costs more than anything that is computed from it: Parquet is decoded, CSV is parsed. A fit reads
-its data about ten times, so the blocks of the first pass are kept, file by file, while there is room for them.
-Parsing text is by far the slowest, so rows of text files that do not fit are written to a temporary file, as
-numbers.
+Reading a file takes longer than all computations on it: Parquet is decoded, CSV is parsed. A fit reads its data
+about ten times, so the blocks of the first pass are kept, file by file, as long as they fit. Parsing text is by
+far the slowest, so rows of text files that do not fit in memory are written to a temporary file, as numbers.
 """
 
 from __future__ import annotations
@@ -22,23 +21,24 @@ from eigenveil.sources.source import Block, Partition, Source
 from eigenveil.sources.wrapped import SameRows, Wrapped
 
 _SHARE = 4
-"""One part in so many of the memory that is available may be taken by kept blocks."""
+"""Kept blocks may take the available memory divided by this number."""
 
 _UNKNOWN = 1 << 30
-"""Taken to be available where the system does not say."""
+"""Memory in bytes that is assumed to be available if the system does not report it."""
 
 
 def kept(source: Source, limit: int | None) -> Source:
-    """The source with its blocks kept between passes, if it reads files; else as it is.
+    """Return the source with its blocks kept between passes, if it reads files; other sources unchanged.
 
     Parameters
     ----------
     source : Source
-        Any; what wraps another source wraps the kept one, and one that is kept already stays as it is.
+        Any source. If it wraps another source, the result wraps the kept version of that source. A source that is
+        already kept is returned unchanged.
     limit : int, optional
-        Bytes of blocks that are kept at most: `room_in_memory()` by default. A file that does not fit in what is
-        left is read in every pass; a text file is parsed once and its numbers are read from a temporary file.
-        People are sorted within the same limit, before any block is kept.
+        Maximum size of the kept blocks, in bytes: `room_in_memory()` by default. A file that exceeds the remaining
+        memory is read in every pass; a text file is parsed once, and its numbers are then read from a temporary
+        file. People are sorted within the same limit, before any block is kept.
     """
     if isinstance(source, KeptSource):
         return source
@@ -47,22 +47,22 @@ def kept(source: Source, limit: int | None) -> Source:
     if not isinstance(source, FilesSource | PeopleOnDisk):
         return source
     room = room_in_memory() if limit is None else limit
-    if isinstance(source, PeopleOnDisk):  # sorted into a file of numbers, whatever they were read from
+    if isinstance(source, PeopleOnDisk):  # sorted into a file of numbers, whatever the format of the data
         source.sort_within(room)
         return KeptSource(source, Keeper(room))
     return KeptSource(source, Keeper(room, spools=isinstance(source.scan, CsvScan)))
 
 
 class Keeper:
-    """Blocks of whole partitions, up to a number of bytes; a copy in another process starts with none.
+    """Cache of the blocks of whole partitions, with a maximum size; a copy in another process starts empty.
 
     Parameters
     ----------
     limit : int
-        Bytes of blocks that are kept in memory at most.
+        Maximum size of the blocks in memory, in bytes.
     spools : bool
-        Whether the blocks of a partition that does not fit are written to a temporary file, and read from there.
-        Where the disk has no space for it, the partition itself is read in every pass.
+        Whether the blocks of a partition that does not fit are written to a temporary file, and read from that
+        file. If the disk has no space for them, the partition itself is read in every pass.
     """
 
     def __init__(self, limit: int, *, spools: bool = False) -> None:
@@ -70,13 +70,13 @@ class Keeper:
         self._spools = spools
         self._blocks: dict[int, list[Block]] = {}
         self._again: dict[int, Partition | Spool] = {}
-        """What is read again in every pass, in place of partitions that do not fit."""
+        """By number of a partition that does not fit: the partition or spool that is read in every pass."""
 
     def __reduce__(self) -> tuple[Any, tuple[int]]:
         return partial(Keeper, spools=self._spools), (self._limit,)
 
     def blocks(self, number: int, partition: Partition) -> Iterator[Block]:
-        """The blocks of a partition: those at hand, or from the partition, and then kept if all of them fit."""
+        """Yield the blocks of a partition, from the cache or from the partition; keep them if all of them fit."""
         if number in self._blocks:
             yield from self._blocks[number]
         elif number in self._again:
@@ -89,22 +89,25 @@ class Keeper:
         size = 0
         spool = Spool() if self._spools else None
         for block in partition.blocks():
-            values: Any = block.values  # files hold no sparse rows
+            values: Any = block.values  # files have no sparse rows
             size += values.nbytes
             held.append(block)
             if size > self._limit:
-                spool = _put_by(held, spool)
+                spool = _evict(held, spool)
             yield block
-        if size <= self._limit:  # others may have been kept meanwhile
+        if size <= self._limit:  # other partitions may have been kept in the meantime
             self._blocks[number] = held
             self._limit -= size
         else:
-            spool = _put_by(held, spool)
+            spool = _evict(held, spool)
             self._again[number] = partition if spool is None else spool
 
 
-def _put_by(held: list[Block], spool: Spool | None) -> Spool | None:
-    """Let go of blocks, to a spool where there is one; None, and no file, once the disk has no space for them."""
+def _evict(held: list[Block], spool: Spool | None) -> Spool | None:
+    """Remove blocks from memory, after writing them to the spool if there is one.
+
+    Return the spool; None, without a file, if the disk has no space for the blocks.
+    """
     try:
         if spool is not None:
             spool.write(held)
@@ -116,30 +119,30 @@ def _put_by(held: list[Block], spool: Spool | None) -> Spool | None:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class KeptSource(SameRows):
-    """Another source's rows, kept between passes."""
+    """A source whose rows are kept between passes."""
 
     keeper: Keeper
 
     def over(self, partition: Partition, number: int) -> Partition:
-        """The same blocks."""
+        """Return a partition that yields the same blocks, with the cache."""
         return KeptPartition(partition, number, self.keeper)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class KeptPartition:
-    """Another partition's blocks, kept between passes."""
+    """A partition whose blocks are kept between passes."""
 
     partition: Partition
     number: int
     keeper: Keeper = field(repr=False)
 
     def blocks(self) -> Iterator[Block]:
-        """The same blocks in the same order."""
+        """Yield the same blocks in the same order."""
         return self.keeper.blocks(self.number, self.partition)
 
 
 def room_in_memory() -> int:
-    """Bytes that kept blocks may take: a quarter of what is available, to this process and in its container."""
+    """Return the memory for kept blocks, in bytes: a quarter of what this process and its container have left."""
     return min(_available_here(), *_limits()) // _SHARE
 
 
@@ -149,7 +152,7 @@ def _available_here() -> int:
 
 
 def _limits() -> Iterator[int]:
-    """What a container and the shell leave to this process, where they limit it."""
+    """Yield the memory that the container and the shell leave to this process, if they limit it."""
     groups = Path("/sys/fs/cgroup")
     for limit, used in (
         ("memory.max", "memory.current"),
@@ -168,7 +171,7 @@ def _limits() -> Iterator[int]:
 
 
 def _number_after(word: str, path: Path) -> int | None:
-    """The whole number behind a word in a small file; None if there is none."""
+    """Return the whole number after a word in a small file; None if there is none."""
     try:
         text = path.read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""Scans of files: record batches in a fixed order, a few in memory at a time, whatever the number of rows."""
+"""Scans of files: record batches in a fixed order, with a few in memory at a time for any number of rows."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from eigenveil.sources.files.temporary import TemporaryFolder
 from eigenveil.sources.guard import attempt, guarded
 
 _AHEAD = 4
-"""Blocks decoded in one go: each go costs the same for any number of rows, and more would only take memory."""
+"""Number of blocks decoded per call: a call has a fixed cost, and more blocks would only need more memory."""
 
 _SMALL_GROUP = 100 << 20
 _DECODED = 20 << 20
-"""Bytes of a row group that is decoded as a whole, and of the columns that are decoded at the same time."""
+"""Maximum bytes of a row group that is decoded as a whole, and of columns that are decoded at the same time."""
 
 READ_ERRORS = (pa.ArrowException, OSError, ValueError, KeyError)
 
 
 class Scan(Protocol):
-    """Files of one schema, or a dataset."""
+    """Files with one schema, or a dataset."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -35,22 +35,22 @@ class Scan(Protocol):
         ...
 
     def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
-        """The named columns in a fixed order, in batches of about `height` rows or what is decoded at once."""
+        """Yield the named columns in a fixed order, in batches of about `height` rows or as they are decoded."""
         ...
 
     def by_file(self) -> Sequence[Scan]:
-        """A scan of each file alone, with the schema of all: together the same rows in the same order."""
+        """Return one scan per file, with the schema of all files; together they have the same rows in order."""
         ...
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ParquetScan:
-    """Parquet files, read page by page.
+    """Scan of Parquet files, read page by page.
 
     Notes
     -----
-    The dataset scanner decodes whole row groups, and a row group may hold a million rows; ``iter_batches``
-    holds one page per column, so that memory depends on the number of columns alone.
+    The dataset scanner decodes whole row groups, and a row group may have a million rows. ``iter_batches`` holds
+    one page per column, so its memory depends on the number of columns alone.
     """
 
     paths: list[str]
@@ -58,141 +58,146 @@ class ParquetScan:
     owner: TemporaryFolder | None = None
 
     def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
-        """The named columns of one file after the other."""
+        """Yield the named columns of all files, one file after the other."""
         for path in self.paths:
-            read = guarded(_parquet_batches(path, list(names), height), unreadable_file(path), *READ_ERRORS)
+            read = guarded(_parquet_batches(path, list(names), height), unreadable_file_error(path), *READ_ERRORS)
             yield from read
 
     def by_file(self) -> Sequence[ParquetScan]:
-        """One file each."""
+        """Return one scan per file."""
         return [replace(self, paths=[path]) for path in self.paths]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FeatherScan:
-    """Feather (Arrow IPC) files, read one record batch at a time, as large as they were written.
+    """Scan of Feather (Arrow IPC) files, read one record batch at a time, with the size at which it was written.
 
     Notes
     -----
-    The dataset scanner holds several batches, and a mapped file would come to be in memory as a whole.
+    The dataset scanner holds several batches, and a memory-mapped file would eventually be in memory as a whole.
     """
 
     paths: list[str]
     schema: pa.Schema
 
     def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        """The named columns of one file after the other."""
+        """Yield the named columns of all files, one file after the other."""
         for path in self.paths:
-            yield from guarded(_feather_batches(path, list(names)), unreadable_file(path), *READ_ERRORS)
+            yield from guarded(_feather_batches(path, list(names)), unreadable_file_error(path), *READ_ERRORS)
 
     def by_file(self) -> Sequence[FeatherScan]:
-        """One file each."""
+        """Return one scan per file."""
         return [replace(self, paths=[path]) for path in self.paths]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class DatasetScan:
-    """A pyarrow dataset that the user has opened, with little read ahead; it is not cut any further."""
+    """Scan of a pyarrow dataset that the user has opened, with little readahead; it is not split by file."""
 
     dataset: Any
     schema: pa.Schema
 
     def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
-        """The named columns of the dataset."""
-        return guarded(_dataset_batches(self.dataset, names, height), unreadable("the dataset"), *READ_ERRORS)
+        """Yield the named columns of the dataset."""
+        return guarded(
+            _dataset_batches(self.dataset, names, height), unreadable_error("the dataset"), *READ_ERRORS
+        )
 
     def by_file(self) -> Sequence[DatasetScan]:
-        """The dataset as it is."""
+        """Return this scan alone."""
         return [self]
 
 
 def scan_parquet(
     paths: list[str], unit: str | None = None, *, owner: TemporaryFolder | None = None
 ) -> ParquetScan:
-    """A scan of Parquet files, whose schemas are read at once; the folder they may be in lives as long."""
-    del unit  # Parquet says what type its ids have
+    """Return a scan of Parquet files, whose schemas are read immediately.
+
+    `owner` is the temporary folder of the files, which is deleted with the scan.
+    """
+    del unit  # Parquet files define the type of ids
     import pyarrow.parquet as pq  # noqa: PLC0415  # heavy, and only for files
 
     return ParquetScan(paths, shared_schema(paths, pq.read_schema), owner)
 
 
 def scan_dataset(dataset: Any) -> DatasetScan:
-    """A scan of a dataset that the user has opened."""
+    """Return a scan of a dataset that the user has opened."""
     return DatasetScan(dataset, dataset.schema)
 
 
 def scan_feather(paths: list[str], unit: str | None = None) -> FeatherScan:
-    """A scan of Feather (Arrow IPC) files."""
-    del unit  # Feather says what type its ids have
+    """Return a scan of Feather (Arrow IPC) files."""
+    del unit  # Feather files define the type of ids
     import pyarrow.dataset as ds  # noqa: PLC0415
 
-    dataset = attempt(lambda: ds.dataset(paths, format="feather"), unreadable_file(paths[0]), *READ_ERRORS)
+    dataset = attempt(lambda: ds.dataset(paths, format="feather"), unreadable_file_error(paths[0]), *READ_ERRORS)
     fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
     schema = shared_schema(list(fragments), lambda path: fragments[path].physical_schema)
     return FeatherScan(paths, schema)
 
 
-def parsed_elsewhere(what: str) -> InvalidInputError:
-    """The error for text files behind Arrow's own parser."""
+def text_parser_error(what: str) -> InvalidInputError:
+    """Return the error for text files that Arrow's own parser would read."""
     return InvalidInputError(
         f"expected the paths of text files, got {what} of text files, whose parser lets one line change others.",
         hint="Pass the paths of CSV files themselves, or write the data as Parquet.",
     )
 
 
-def empty_file(path: str) -> UnreadableError | None:
-    """The error for a file without a single byte; None for others."""
+def empty_file_error(path: str) -> UnreadableError | None:
+    """Return the error for an empty file; None for other files."""
     with contextlib.suppress(OSError):
         if not Path(path).stat().st_size:
             return UnreadableError(
-                f"could not read {path!r}: it is empty.", hint="Write it again, with its columns and rows."
+                f"could not read {path!r}: it is empty.", hint="Write the file again, with its columns and rows."
             )
     return None
 
 
-def unreadable_file(path: str) -> UnreadableError:
-    """The error for a file that cannot be read."""
-    return empty_file(path) or unreadable(repr(path))
+def unreadable_file_error(path: str) -> UnreadableError:
+    """Return the error for a file that cannot be read."""
+    return empty_file_error(path) or unreadable_error(repr(path))
 
 
-def unreadable(what: str) -> UnreadableError:
-    """The error for a file that is not what its ending says; the reader's own words may quote the data."""
+def unreadable_error(what: str) -> UnreadableError:
+    """Return the error for unreadable data; the message of the reading library may quote the data."""
     return UnreadableError(
-        f"could not read {what}: it is damaged, or holds values that do not fit its columns' types.",
-        hint="Open it with the program that wrote it, and write it again, best as Parquet.",
+        f"could not read {what}: it is damaged, or contains values that do not fit the types of its columns.",
+        hint="Open it with the program that wrote it, and write it again, preferably as Parquet.",
     )
 
 
 def shared_schema(paths: list[str], read: Callable[[str], pa.Schema]) -> pa.Schema:
-    """One schema for all files: columns in the order of the first, types wide enough for all."""
+    """Return one schema for all files: columns in the order of the first file, types that can hold all files."""
     schemas: dict[pa.Schema, str] = {}
     for path in paths:
-        schema = attempt(partial(read, path), unreadable_file(path), *READ_ERRORS).remove_metadata()
+        schema = attempt(partial(read, path), unreadable_file_error(path), *READ_ERRORS).remove_metadata()
         schemas.setdefault(schema, path)
     first, *others = schemas
-    if not others:  # unifying refuses a name that comes twice, which is fine if it is not chosen
+    if not others:  # unifying refuses duplicate names, which are valid if not selected
         return first
     for schema in others:
         _refuse_other_names(first.names, schema.names, schemas[first], schemas[schema])
     unlike = UnreadableError(
-        f"expected files with columns of the same types, but those of {schemas[first]!r} and others differ.",
+        f"expected files with columns of the same types, but types in {schemas[first]!r} and other files differ.",
         hint="Write all files with one schema.",
     )
     return attempt(lambda: pa.unify_schemas(list(schemas), promote_options="permissive"), unlike, *READ_ERRORS)
 
 
 def _refuse_other_names(first: Sequence[str], other: Sequence[str], first_path: str, path: str) -> None:
-    """Refuse a file whose columns are not those of the first, in any order."""
+    """Refuse a file whose columns are not those of the first file, in any order."""
     missing = sorted(set(first) ^ set(other))
     if missing:
         raise UnreadableError(
             f"expected files with the same columns, but {path!r} and {first_path!r} differ in {missing[:8]}.",
-            hint="Write all files with one schema, or pass only those that belong together.",
+            hint="Write all files with one schema, or pass only files that belong together.",
         )
 
 
 def ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same batches, the next of which is decoded while the last is in use."""
+    """Yield the same batches; the next batch is decoded while the current one is in use."""
     with ThreadPoolExecutor(max_workers=1) as executor:
         coming = executor.submit(next, batches, None)
         while (batch := coming.result()) is not None:
@@ -201,7 +206,7 @@ def ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _parquet_batches(path: str, names: list[str], height: int) -> Iterator[pa.RecordBatch]:
-    """Row groups in one go where they are small, since that is faster, and page by page where they are not."""
+    """Yield the batches of a file: small row groups as a whole, which is faster, and large ones page by page."""
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     with pq.ParquetFile(path, buffer_size=1 << 16, pre_buffer=False) as file:
@@ -215,7 +220,7 @@ def _parquet_batches(path: str, names: list[str], height: int) -> Iterator[pa.Re
 
 
 def _small_group(file: Any, group: int, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-    """A row group, decoded some columns at a time: decoding takes several times the memory of the result."""
+    """Yield a row group, decoded a few columns at a time: decoding takes several times the result's memory."""
     some = max(1, _DECODED // (8 * max(1, rows)))
     columns: list[pa.ChunkedArray] = []
     for start in range(0, len(names), some):
@@ -225,12 +230,12 @@ def _small_group(file: Any, group: int, names: list[str], rows: int) -> Iterator
 
 
 def _feather_batches(path: str, names: list[str]) -> Iterator[pa.RecordBatch]:
-    """The named columns of one file, of the types that they have there; no others are decoded."""
+    """Yield the named columns of one file, with their types in that file; other columns are not decoded."""
     with pa.OSFile(path) as file:
         found = pa.ipc.open_file(file).schema.names
         places = [found.index(name) for name in names]
         reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=places))
-        for number in range(reader.num_record_batches):  # none is held here while the next one is decoded
+        for number in range(reader.num_record_batches):  # no batch is held here while the next one is decoded
             yield reader.get_batch(number).select(names)
 
 

@@ -1,4 +1,4 @@
-"""Rows written to a temporary file as they are read, so that what was slow to read is read once."""
+"""Temporary files for rows that are slow to read: rows are written as they are read, so they are parsed once."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from eigenveil.sources.source import Block
 
 
 class Spool:
-    """Blocks of rows in a file: the bytes of one row after the other, in plain form.
+    """Blocks of rows in a temporary file: the plain bytes of one row after the other.
 
-    The file is in a folder that only the user can read and that goes with this object. It holds raw data.
+    The file is in a folder that only the user can read and that is deleted with this object. It holds raw data.
 
     Formal guarantees
     -----------------
-    Blocks come back as they were written, to the bit and in their order, so a row is what it was in the first pass
-    and holds the same place, whatever has become of the file that it came from.
+    Blocks are read as they were written, to the bit and in the same order. So every row has the same values and
+    position as in the first pass, even if the original file has changed since.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Spool:
 
     @cached_property
     def _folder(self) -> TemporaryFolder:
-        """Made when there is something to write."""
+        """Folder of the file, created when the first block is written."""
         return TemporaryFolder()
 
     @property
@@ -41,7 +41,7 @@ class Spool:
         return self._folder.path / "rows"
 
     def write(self, blocks: Sequence[Block]) -> None:
-        """Add blocks of dense rows of one type; raises OSError where there is no space for them."""
+        """Append blocks of dense rows of one type; raise OSError if there is no space for them."""
         with self._path.open("ab") as file:
             for block in blocks:
                 rows = np.ascontiguousarray(block.values)
@@ -50,10 +50,10 @@ class Spool:
                 file.write(rows.data)
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks that were written; a fresh pass every time."""
+        """Start a new pass over the blocks that were written."""
         gone = UnreadableError(
             "the temporary copy of the rows was removed or changed while it was in use.",
-            hint="Set TMPDIR to a folder that nobody cleans up, and fit again.",
+            hint="Set TMPDIR to a folder that is not cleaned up automatically, and fit again.",
         )
         return guarded(self._read(), gone, OSError, ValueError)
 

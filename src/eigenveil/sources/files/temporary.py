@@ -1,4 +1,4 @@
-"""Folders for what does not fit in memory; readable by the user alone and gone with their owner."""
+"""Temporary folders for data that exceed memory: only the user can read them, and their owner deletes them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class TemporaryFolder:
-    """A folder that is removed when nothing refers to this object any more, or when Python ends.
+    """A folder that is removed when this object is garbage-collected, or when Python exits.
 
     A copy, in this process or another, refers to the folder and does not remove it.
     """

@@ -18,18 +18,18 @@ from eigenveil.sources.guard import attempt, is_missing
 from eigenveil.sources.layout import Layout
 
 _HEAD = 2000
-"""Rows by which columns of objects are judged."""
+"""Number of first rows that decide whether a column of objects holds numbers."""
 
 
 def accepts(data: Any) -> bool:
-    """Whether this is an array, or a list of rows given as lists."""
+    """Return whether the data are an array, or a list of rows given as lists."""
     if isinstance(data, (list, tuple)) and len(data) > 0:
         return isinstance(data[0], (list, tuple, int, float, np.generic)) or getattr(data[0], "ndim", None) == 1
     return isinstance(data, np.ndarray)
 
 
 def hold(data: Any, *, layout: Layout, units: Any) -> ArrayRows:
-    """The chosen columns of a 2-D array."""
+    """Return the selected columns of a 2-D array."""
     array = numbers_of(data if isinstance(data, np.ndarray) else from_lists(data))
     check_matrix("array", array.dtype, array.shape)
     refuse_named_unit(units)
@@ -37,11 +37,11 @@ def hold(data: Any, *, layout: Layout, units: Any) -> ArrayRows:
 
 
 def check_matrix(what: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-    """Refuse what is not a matrix of real numbers."""
+    """Refuse data that are not a matrix of real numbers."""
     if dtype.kind not in "fiub":
         raise InvalidInputError(
             f"expected an {what} of real numbers, got dtype {dtype}.",
-            hint="Convert to float64; text, dates and complex numbers are not taken.",
+            hint="Convert to float64; text, dates and complex numbers are not supported.",
         )
     if len(shape) != 2:
         raise InvalidInputError(
@@ -51,13 +51,13 @@ def check_matrix(what: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Non
 
 
 def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type that numbers are handed out in: float32 stays, all else becomes float64."""
+    """Return the type of the rows of a block: float32 stays float32, other types become float64."""
     return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize == 4 else np.float64)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ArrayRows:
-    """Rows of a 2-D array; what is not yet a C-contiguous float array is converted block by block."""
+    """Rows of a 2-D array, which are converted to C-contiguous floats block by block if necessary."""
 
     sparse: ClassVar[bool] = False
 
@@ -66,40 +66,40 @@ class ArrayRows:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self.array.shape[0])
 
     @property
     def n_columns(self) -> int:
-        """How many numbers a row has."""
+        """Number of columns."""
         return int(self.array.shape[1]) if self.layout.columns is None else len(self.layout.columns)
 
     @property
     def columns(self) -> None:
-        """Arrays have no names."""
+        """None: arrays have no names of columns."""
 
     @property
     def row_bytes(self) -> float:
-        """How large a row is as floats."""
+        """Size of a row as floats, in bytes."""
         return self.n_columns * float_type(self.array.dtype).itemsize
 
     def between(self, start: int, stop: int) -> npt.NDArray[Any]:
-        """Rows start to stop: a view where the array allows it."""
+        """Return rows start to stop, as a view if the array allows it."""
         return self._floats(self.array[start:stop])
 
     def at(self, index: IntArray) -> npt.NDArray[Any]:
-        """The rows at these positions."""
+        """Return the rows at these positions."""
         return self._floats(self.array[index])
 
     def ids(self, units: Any) -> Any:
-        """The ids as they were given."""
+        """Return the ids that were passed in."""
         return units
 
     def _floats(self, part: npt.NDArray[Any]) -> npt.NDArray[Any]:
         dtype = float_type(part.dtype)
         chosen, fills = self.layout.positions, self.layout.fills(self.array.shape[1])
         taken = part if chosen is None else part[:, chosen]
-        with np.errstate(over="ignore", invalid="ignore"):  # a warning would tell of the values
+        with np.errstate(over="ignore", invalid="ignore"):  # a warning would reveal something about the values
             if isinstance(taken, np.ma.MaskedArray):
                 taken = np.ma.filled(taken.astype(dtype), np.nan)
             plain = np.ascontiguousarray(taken, dtype=dtype).view(np.ndarray)
@@ -107,9 +107,9 @@ class ArrayRows:
 
 
 def from_lists(rows: Sequence[Any]) -> npt.NDArray[Any]:
-    """Rows given one by one as an array; numbers are float64, whatever type one of them has."""
+    """Convert a list of rows to an array; numbers become float64, whatever the type of any one of them."""
     ragged = InvalidInputError(
-        f"expected rows of numbers of one length, got a list of {len(rows)} rows that do not make a matrix.",
+        f"expected rows of numbers of equal length, got a list of {len(rows)} rows that do not form a matrix.",
         hint="Fill missing numbers with nan so that all rows have the same length.",
     )
     with contextlib.suppress(TypeError):  # dates among numbers
@@ -120,15 +120,15 @@ def from_lists(rows: Sequence[Any]) -> npt.NDArray[Any]:
 
 
 def numbers_of(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array of objects as numbers, entry by entry: what is no number becomes nan.
+    """Convert an array of objects to numbers, entry by entry; entries that are not numbers become nan.
 
-    A matrix one of whose columns holds no numbers, by most of its first entries, is refused as a whole.
+    The matrix is refused unless most of the first entries of every column, missing ones excluded, are numbers.
     """
     if array.dtype.kind != "O" or array.ndim != 2:
         return array
     plain = np.ma.filled(array, None)
     with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a warning would tell of the values
+        warnings.simplefilter("ignore")  # a warning would reveal something about the values
         _refuse_text(plain[:_HEAD])
         with contextlib.suppress(Exception):
             return plain.astype(np.float64)
@@ -142,12 +142,12 @@ def _refuse_text(head: npt.NDArray[Any]) -> None:
         if there and 2 * numbers <= len(there):
             raise InvalidInputError(
                 f"expected numbers, got text or other objects in most of column {place}.",
-                hint="Encode text and categories as numbers, or choose other columns.",
+                hint="Encode text and categories as numbers, or select other columns.",
             )
 
 
 def _number(entry: Any) -> float:
-    """An entry as a float, and nan if it is none; an object may raise anything when it is asked."""
+    """Convert an entry to a float, or to nan if it is not a number; converting an object may raise anything."""
     with contextlib.suppress(Exception):
         return float(entry)
     return float("nan")

@@ -1,4 +1,4 @@
-"""Arrow tables and record batches, and the one way from Arrow columns to a block of floats."""
+"""Arrow tables and record batches, and the conversion of Arrow columns to blocks of floats."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from eigenveil.sources.layout import Layout
 
 
 def accepts(data: Any) -> bool:
-    """Whether this is a table or a record batch."""
+    """Return whether the data are a table or a record batch."""
     return isinstance(data, (pa.Table, pa.RecordBatch))
 
 
 def hold(data: Any, *, layout: Layout, units: Any) -> ArrowRows:
-    """The chosen columns of a table."""
+    """Return the selected columns of a table."""
     table = pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
     exact, dtype = on_schema(layout, table.schema, units)
     chosen = table.select([table.column_names.index(name) for name in exact.columns or ()])
     views = [place for place, kind in enumerate(chosen.schema.types) if pa.types.is_string_view(kind)]
-    for place in views:  # rows of which Arrow cannot pick
+    for place in views:  # Arrow cannot select rows of this type
         chosen = chosen.set_column(place, chosen.schema.names[place], chosen.column(place).cast(pa.large_string()))
     return ArrowRows(table, chosen, exact, dtype)
 
 
 def on_schema(layout: Layout, schema: pa.Schema, units: Any) -> tuple[Layout, np.dtype[Any]]:
-    """What a layout comes to for this schema, and the type of the floats; refuses types that cannot be taken."""
+    """Return the layout resolved for this schema, and the type of the floats; refuse unsupported types."""
     exact = layout.by_names(schema.names, unit=units if isinstance(units, str) else None)
     types = {str(name): arrow_type(schema.field(schema.names.index(name)).type) for name in exact.columns or ()}
     return exact.checked(types), exact.dtype(types)
 
 
 def to_floats(table: pa.Table, layout: Layout, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """A table that has the columns of a layout, in their order, as one C-contiguous array of floats."""
+    """Convert a table with the columns of a layout, in order, to one C-contiguous array of floats."""
     parts = [np.asarray(Columns(layout.read(batch.columns, dtype))) for batch in table.to_batches()]
     if not parts:
         return np.empty((0, len(layout.names or ())), dtype=dtype)
@@ -60,12 +60,12 @@ class ArrowRows:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self.chosen.num_rows)
 
     @property
     def n_columns(self) -> int:
-        """How many numbers a row has."""
+        """Number of columns."""
         return len(self.columns)
 
     @property
@@ -75,17 +75,17 @@ class ArrowRows:
 
     @property
     def row_bytes(self) -> float:
-        """How large a row is as floats."""
+        """Size of a row as floats, in bytes."""
         return self.n_columns * self.dtype.itemsize
 
     def between(self, start: int, stop: int) -> npt.NDArray[Any]:
-        """Rows start to stop."""
+        """Return rows start to stop."""
         return to_floats(self.chosen.slice(start, stop - start), self.layout, self.dtype)
 
     def at(self, index: IntArray) -> npt.NDArray[Any]:
-        """The rows at these positions."""
+        """Return the rows at these positions."""
         return to_floats(self.chosen.take(pa.array(index)), self.layout, self.dtype)
 
     def ids(self, units: Any) -> Any:
-        """The unit column, or the ids as they were given."""
+        """Return the unit column, or the ids that were passed in."""
         return self.table.column(find_unit(self.table.column_names, units)) if isinstance(units, str) else units

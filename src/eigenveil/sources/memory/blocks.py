@@ -1,4 +1,4 @@
-"""Any iterable of blocks: arrays, sparse matrices, frames or Arrow tables, of any number of rows each."""
+"""Iterables of blocks: arrays, sparse matrices, frames or Arrow tables, each with any number of rows."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from eigenveil.sources.source import Block
 
 
 def accepts(data: Any) -> bool:
-    """Whether this can be walked through."""
+    """Return whether the data are iterable."""
     return isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping))
 
 
 def open_kind(data: Any, *, layout: Layout, units: Any) -> BlocksSource:
-    """A source of these blocks."""
+    """Open an iterable of blocks as a source."""
     if units is not None:
         raise InvalidInputError(
-            f"units cannot be given with blocks ({type(data).__name__}): rows of one person may be in several.",
+            f"units cannot be used with blocks ({type(data).__name__}): rows of one person may be in several.",
             hint="Load the blocks into one array or frame, or write them to Parquet and pass the path.",
         )
     return BlocksSource(data, layout)
 
 
 class BlocksSource:
-    """A source of blocks that someone else makes; large ones are cut.
+    """A source of blocks from an iterable; large blocks are split.
 
     Parameters
     ----------
     data : iterable
-        Of 2-D blocks. One that can be walked through only once is read only once.
+        2-D blocks. An iterator, which can be read only once, is read only once.
     layout : Layout
-        Which columns to take of each block, and how to read them.
+        Which columns of each block to read, and how to read them.
     """
 
     def __init__(self, data: Iterable[Any], layout: Layout) -> None:
@@ -55,7 +55,7 @@ class BlocksSource:
         self._layout, self._sparse = rows.layout, rows.sparse
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to another process; refused where blocks come from an iterator."""
+        """Return the state for another process; refuse if the blocks come from an iterator."""
         if self._once is None:
             return vars(self)
         raise InvalidInputError(
@@ -66,45 +66,45 @@ class BlocksSource:
 
     @property
     def n_columns(self) -> int:
-        """How many numbers a row has."""
+        """Number of columns."""
         return self._n_columns
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """Names of the columns, where the blocks have them."""
+        """Names of the columns, if the blocks have names."""
         return self._columns
 
     @property
     def layout(self) -> Layout:
-        """As the first block has."""
+        """Layout of the first block."""
         return self._layout
 
     @property
     def rereadable(self) -> bool:
-        """False for a generator or any other iterator."""
+        """Whether the blocks can be read again: False for a generator or another iterator."""
         return self._once is None
 
     @property
     def fixed_places(self) -> bool:
-        """Every row holds its place."""
+        """True: every row keeps its position."""
         return True
 
     @property
     def sparse(self) -> bool:
-        """As the first block is; one of another kind is refused."""
+        """Whether the first block is sparse; blocks of another kind are refused."""
         return self._sparse
 
     def partitions(self) -> Sequence[Self]:
-        """All blocks are one partition, which can travel unless they come from an iterator."""
+        """Return all blocks as one partition, which can be pickled unless the blocks come from an iterator."""
         return (self,)
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks in order."""
+        """Yield the blocks in order."""
         if self._once is None:
             return self._pass(iter(self._data))
         if self._first is None:
             raise InvalidInputError(
-                f"a {type(self._data).__name__} can be read only once, and it has been.",
+                f"a {type(self._data).__name__} can be read only once, and it has been read already.",
                 hint="Pass a list of blocks or an array, or write the rows to Parquet and pass the path.",
             )
         first, self._first = self._first, None
@@ -127,11 +127,13 @@ class BlocksSource:
     def _check(self, rows: Rows, number: int) -> None:
         if rows.n_columns != self._n_columns:
             raise InvalidInputError(
-                f"block {number} has {rows.n_columns} columns, block 0 has {self._n_columns}.",
-                hint="All blocks need the same columns; columns=[...] can choose those they share.",
+                f"expected the same columns in all blocks, but block {number} has {rows.n_columns} columns and "
+                f"block 0 has {self._n_columns}.",
+                hint="columns=[...] can select the columns that all blocks have.",
             )
         if rows.columns != self._columns or type(rows) is not self._kind:
             raise InvalidInputError(
-                f"block {number} is of another kind than block 0, or has other names or another order of columns.",
-                hint="Make all blocks alike: all dense, all sparse, or frames with the same columns in one order.",
+                f"expected blocks of one kind with the same columns in the same order, but block {number} differs "
+                "from block 0.",
+                hint="Make all blocks dense, all sparse, or all frames with the same columns in the same order.",
             )

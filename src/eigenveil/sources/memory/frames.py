@@ -1,4 +1,4 @@
-"""Data frames in memory, all through one door: narwhals (pandas, polars and whatever else it knows)."""
+"""Data frames in memory, read with narwhals: pandas, polars and all others that narwhals supports."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from eigenveil.sources.memory.arrow import to_floats
 
 
 def accepts(data: Any) -> bool:
-    """Whether this is a data frame in memory."""
-    return isinstance(narwhal(data), nw.DataFrame)
+    """Return whether the data are a data frame in memory."""
+    return isinstance(to_narwhals(data), nw.DataFrame)
 
 
-def narwhal(data: Any) -> Any:
-    """The data as narwhals sees it; itself where narwhals does not know it."""
+def to_narwhals(data: Any) -> Any:
+    """Wrap the data with narwhals; return them unchanged if narwhals does not support them."""
     alike = InvalidInputError(
-        f"expected a {type(data).__name__} whose columns all have names of their own, got some twice.",
+        f"expected a {type(data).__name__} with unique names of columns, got duplicates.",
         hint="Rename the columns, or pass the values as an array.",
     )
     return attempt(lambda: nw.from_native(data, pass_through=True), alike, nw.exceptions.DuplicateError)
 
 
 def hold(data: Any, *, layout: Layout, units: Any) -> FrameRows:
-    """The chosen columns of a frame."""
-    frame: nw.DataFrame[Any] = nw.maybe_reset_index(narwhal(data))
+    """Return the selected columns of a frame."""
+    frame: nw.DataFrame[Any] = nw.maybe_reset_index(to_narwhals(data))
     exact, dtype = on_frame(layout, frame, units)
     names = names_of(frame)
     chosen = frame[:, [names.index(str(name)) for name in exact.columns or ()]]
@@ -43,14 +43,14 @@ def hold(data: Any, *, layout: Layout, units: Any) -> FrameRows:
 
 
 def names_of(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
-    """Names of the columns as text; pandas allows others."""
+    """Return the names of the columns as text; pandas allows names of other types."""
     return [str(name) for name in frame.collect_schema().names()]
 
 
 def on_frame(
     layout: Layout, frame: nw.DataFrame[Any] | nw.LazyFrame[Any], units: Any
 ) -> tuple[Layout, np.dtype[Any]]:
-    """What a layout comes to for this frame, and the type of the floats; refuses types that cannot be taken."""
+    """Return the layout resolved for this frame, and the type of the floats; refuse unsupported types."""
     names = names_of(frame)
     exact = layout.by_names(names, unit=units if isinstance(units, str) else None)
     objects = frame.implementation.is_pandas_like()
@@ -60,7 +60,7 @@ def on_frame(
 
 
 def _objects_as_text(frame: nw.DataFrame[Any], layout: Layout) -> nw.DataFrame[Any]:
-    """The frame with encoded columns of objects, and categories of pandas, as text, each value by itself."""
+    """Convert encoded columns of objects, and pandas categories, to text, each value separately."""
     if not layout.encode or not frame.implementation.is_pandas_like():
         return frame
     columns = []
@@ -89,12 +89,12 @@ class FrameRows:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.chosen)
 
     @property
     def n_columns(self) -> int:
-        """How many numbers a row has."""
+        """Number of columns."""
         return len(self.columns)
 
     @property
@@ -104,19 +104,19 @@ class FrameRows:
 
     @property
     def row_bytes(self) -> float:
-        """How large a row is as floats."""
+        """Size of a row as floats, in bytes."""
         return self.n_columns * self.dtype.itemsize
 
     def between(self, start: int, stop: int) -> npt.NDArray[Any]:
-        """Rows start to stop."""
+        """Return rows start to stop."""
         return self._floats(self.chosen[start:stop])
 
     def at(self, index: IntArray) -> npt.NDArray[Any]:
-        """The rows at these positions."""
+        """Return the rows at these positions."""
         return self._floats(self.chosen[index])
 
     def ids(self, units: Any) -> Any:
-        """The unit column, or the ids as they were given."""
+        """Return the unit column, or the ids that were passed in."""
         return self.frame[:, find_unit(names_of(self.frame), units)] if isinstance(units, str) else units
 
     def _floats(self, part: nw.DataFrame[Any]) -> npt.NDArray[Any]:

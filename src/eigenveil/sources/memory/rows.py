@@ -1,4 +1,4 @@
-"""Rows that are in memory, or behave as if they were: what every such kind offers, and the source made of it."""
+"""Rows with random access, in memory or mapped from a file: their interface, and the source made of them."""
 
 from __future__ import annotations
 
@@ -12,60 +12,60 @@ from eigenveil.sources.source import Block, Values, rows_per_block
 
 
 class Rows(Protocol):
-    """A number of rows that can be asked for by position."""
+    """Rows that can be read by position."""
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         ...
 
     @property
     def n_columns(self) -> int:
-        """How many numbers a row has."""
+        """Number of columns."""
         ...
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """Names of the columns, where the data has them."""
+        """Names of the columns, if the data have names."""
         ...
 
     @property
     def layout(self) -> Layout:
-        """Which columns of the data these are, and how they were read."""
+        """Which columns of the data are read, and how."""
         ...
 
     @property
     def row_bytes(self) -> float:
-        """About how large a row is once it is handed out."""
+        """Approximate size of a row in a block, in bytes."""
         ...
 
     @property
     def sparse(self) -> bool:
-        """Whether rows are handed out as csr_arrays."""
+        """Whether the values of blocks are csr_arrays."""
         ...
 
     def between(self, start: int, stop: int) -> Values:
-        """Rows start to stop as the values of a block."""
+        """Return rows start to stop as the values of a block."""
         ...
 
     def at(self, index: IntArray) -> Values:
-        """The rows at these positions, in this order, as the values of a block."""
+        """Return the rows at these positions, in this order, as the values of a block."""
         ...
 
     def ids(self, units: Any) -> Any:
-        """The ids of the rows, where `units` names a column; otherwise `units` itself."""
+        """Return the ids of the rows if `units` names a column; otherwise `units` itself."""
         ...
 
 
-class Kind(Protocol):
-    """A file of this room that knows one kind of data in memory."""
+class MemoryKind(Protocol):
+    """A module of this package that reads one kind of data in memory."""
 
     def accepts(self, data: Any) -> bool:
-        """Whether this is the kind."""
+        """Return whether the data are of this kind."""
         ...
 
     def hold(self, data: Any, *, layout: Layout, units: Any) -> Rows:
-        """The chosen columns of the data, checked by schema."""
+        """Return the selected columns of the data, after a check of the schema."""
         ...
 
 
@@ -80,30 +80,30 @@ class RowsSource:
 
     @property
     def n_columns(self) -> int:
-        """How many numbers a row has."""
+        """Number of columns."""
         return self.rows.n_columns
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """Names of the columns, where the data has them."""
+        """Names of the columns, if the data have names."""
         return self.rows.columns
 
     @property
     def layout(self) -> Layout:
-        """As the rows have."""
+        """Layout of the rows."""
         return self.rows.layout
 
     @property
     def sparse(self) -> bool:
-        """As the rows are."""
+        """Whether the rows are sparse."""
         return self.rows.sparse
 
     def partitions(self) -> Sequence[Self]:
-        """All rows are one partition, with which they travel."""
+        """Return all rows as one partition; pickling it includes the rows."""
         return (self,)
 
     def blocks(self) -> Iterator[Block]:
-        """Slices of the rows, in order."""
+        """Yield slices of the rows, in order."""
         height = rows_per_block(self.rows.row_bytes)
         for start in range(0, self.rows.n_rows, height):
             yield Block(self.rows.between(start, min(start + height, self.rows.n_rows)))

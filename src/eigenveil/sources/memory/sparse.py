@@ -1,4 +1,4 @@
-"""Scipy sparse matrices and arrays of every format."""
+"""Scipy sparse matrices and arrays of any format."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from eigenveil.sources.guard import attempt
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.memory.arrays import check_matrix, float_type
 
-Csr = Any  # csr_array and csr_matrix alike; their stubs differ, their attributes do not
+Csr = Any  # csr_array or csr_matrix: same attributes, different type stubs
 
 
 def accepts(data: Any) -> bool:
-    """Whether this is a scipy sparse matrix or array."""
+    """Return whether the data are a scipy sparse matrix or array."""
     return bool(sparse.issparse(data))
 
 
 def hold(data: Any, *, layout: Layout, units: Any) -> SparseRows:
-    """The chosen columns of a sparse matrix; other formats than CSR are converted once."""
+    """Return the selected columns of a sparse matrix; formats other than CSR are converted once."""
     check_matrix("sparse array", data.dtype, data.shape)
     refuse_named_unit(units)
     exact = layout.by_positions(data.shape[1])
-    if data.format in ("csc", "bsr"):  # whose indices name rows, or blocks of them: no single row can be left out
+    if data.format in ("csc", "bsr"):  # indices are of rows or blocks of rows: no single row can be excluded
         broken = InvalidInputError(
-            f"expected a {data.format} matrix whose indices lie within its shape {data.shape}, got others.",
-            hint="Build it anew from rows, columns and values: scipy.sparse.coo_array((values, (rows, columns))).",
+            f"expected a {data.format} matrix with indices inside its shape {data.shape}, got indices outside it.",
+            hint="Rebuild it from rows, columns and values: scipy.sparse.coo_array((values, (rows, columns))).",
         )
         attempt(lambda: data.check_format(full_check=True), broken, ValueError, IndexError)
     return SparseRows(data if data.format == "csr" else data.astype(float_type(data.dtype)).tocsr(), exact)
@@ -40,59 +40,59 @@ def hold(data: Any, *, layout: Layout, units: Any) -> SparseRows:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SparseRows:
-    """Rows of a CSR matrix; numbers become floats, and indices sorted and unique, block by block."""
+    """Rows of a CSR matrix, converted to floats with sorted and unique indices block by block."""
 
     matrix: Csr
     layout: Layout
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self.matrix.shape[0])
 
     @property
     def n_columns(self) -> int:
-        """How many columns there are."""
+        """Number of columns."""
         return int(self.matrix.shape[1]) if self.layout.columns is None else len(self.layout.columns)
 
     @property
     def columns(self) -> None:
-        """Sparse matrices have no names."""
+        """None: sparse matrices have no names of columns."""
 
     @property
     def row_bytes(self) -> float:
-        """How large a row is on average, with its indices."""
+        """Average size of a row with its indices, in bytes."""
         entry = float_type(self.matrix.dtype).itemsize + self.matrix.indices.itemsize
         return float(8 + entry * self.matrix.nnz / max(1, self.n_rows))
 
     @property
     def sparse(self) -> bool:
-        """Rows stay sparse."""
+        """True: rows stay sparse."""
         return True
 
     def between(self, start: int, stop: int) -> csr_array[Any, Any]:
-        """Rows start to stop, without copying their entries where they can stay as they are."""
+        """Return rows start to stop; entries are not copied unless they must be converted."""
         pointer = self.matrix.indptr[start : stop + 1]
         entries = slice(int(pointer[0]), int(pointer[-1]))
         parts = (self.matrix.data[entries], self.matrix.indices[entries], pointer - pointer[0])
         return self._floats(csr_array(parts, shape=(stop - start, self.matrix.shape[1])))
 
     def at(self, index: IntArray) -> csr_array[Any, Any]:
-        """The rows at these positions."""
+        """Return the rows at these positions."""
         return self._floats(csr_array(self.matrix[index]))
 
     def ids(self, units: Any) -> Any:
-        """The ids as they were given."""
+        """Return the ids that were passed in."""
         return units
 
     def _floats(self, part: Csr) -> csr_array[Any, Any]:
         chosen, fills = self.layout.positions, self.layout.fills(self.matrix.shape[1])
-        part = _inside(part, 0 if chosen is None else chosen[0])
+        part = _outside_as_invalid(part, 0 if chosen is None else chosen[0])
         taken = part if chosen is None else part[:, chosen]
-        with np.errstate(over="ignore", invalid="ignore"):  # a warning would tell of the values
+        with np.errstate(over="ignore", invalid="ignore"):  # a warning would reveal something about the values
             floats: Csr = taken.astype(float_type(taken.dtype), copy=False)
             if not floats.has_canonical_format:
-                floats = floats.copy()  # never sort the caller's own matrix
+                floats = floats.copy()  # never sort the caller's matrix
                 floats.sum_duplicates()
             if fills is not None:
                 data = np.where(np.isnan(floats.data), fills[floats.indices], floats.data).astype(floats.dtype)
@@ -100,10 +100,11 @@ class SparseRows:
         return floats  # type: ignore[no-any-return]
 
 
-def _inside(part: Csr, column: int) -> Csr:
-    """The rows; one with an index that names no column is made bad, by an infinity in `column`, as nan is filled.
+def _outside_as_invalid(part: Csr, column: int) -> Csr:
+    """Return the rows; make a row invalid if one of its indices is outside the matrix.
 
-    scipy takes any index, and loops in C trust them.
+    An infinity is stored in `column` of such a row, since a nan could be filled. The check is needed because scipy
+    accepts any index, and the loops in C do not check indices.
     """
     outside = (part.indices < 0) | (part.indices >= part.shape[1])
     if not outside.any():

@@ -1,1 +1,1 @@
-"""People: all rows of one id brought together."""
+"""People: all rows with the same id, grouped into one unit."""

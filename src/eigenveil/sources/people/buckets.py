@@ -1,7 +1,7 @@
-"""How a cluster brings the rows of a person together: by buckets, into which ids fall, and which are checked.
+"""Buckets of ids, by which a cluster groups the rows of each person, and a check of the grouping.
 
-A bucket is a function of the id and of a secret key, so who shares a partition with whom depends on nobody's
-values.
+A bucket is a function of the id and of a secret key, so the assignment of people to partitions does not depend on
+anyone's values.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ import numpy as np
 
 from eigenveil._typing import BoolArray, IntArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources.people.identities import marks
+from eigenveil.sources.people.identities import bytes_to_hash
 
 BUCKET = "__eigenveil_bucket__"
-"""Name of the column that holds buckets."""
+"""Name of the column of buckets."""
 
 
 @dataclass(frozen=True)
 class Buckets:
-    """A number of buckets, and the key by which ids fall into them."""
+    """A number of buckets, and the secret key of the hash that assigns ids to them."""
 
     number: int
     key: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
 
     def of(self, ids: Any) -> tuple[IntArray, BoolArray]:
-        """The bucket of each id, and which ids are there; a missing one falls into none.
+        """Return the bucket of each id, and whether the id is present; a missing id has the bucket -1.
 
         Examples
         --------
@@ -37,18 +37,18 @@ class Buckets:
         >>> places.tolist(), there.tolist()
         ([0, -1, 0], [True, False, True])
         """
-        places = np.array([-1 if one is None else self._place(one) for one in marks(ids)], dtype=np.int64)
+        places = np.array([-1 if one is None else self._place(one) for one in bytes_to_hash(ids)], dtype=np.int64)
         return places, places >= 0
 
     def _place(self, one: bytes) -> int:
         return int.from_bytes(hashlib.blake2b(one, key=self.key, digest_size=8).digest(), "little") % self.number
 
 
-def check_whole(found: Any, cluster: str) -> None:
-    """Raise unless no bucket was found in two partitions; `found` has each bucket of every partition once."""
+def check_no_bucket_split(found: Any, cluster: str) -> None:
+    """Raise an error if a bucket is in two partitions; `found` lists each bucket of every partition once."""
     buckets = np.asarray(found)
     if np.unique(buckets).size != buckets.size:
         raise InvalidInputError(
             f"{cluster}'s shuffle left rows of one person in several partitions.",
-            hint="This is a fault of the cluster, not of the data; nothing was released.",
+            hint="This is an error of the cluster, not of the data; nothing was released.",
         )

@@ -1,4 +1,4 @@
-"""Ids that mean the same in every block of a stream, as bytes."""
+"""Ids as bytes, which identify the same person in every block of a stream."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from eigenveil.sources.people.in_memory import exact, keys_of, typed
 
 
 def identities(units: Any) -> tuple[str | None, list[bytes | None]]:
-    """What kind of ids these are ("number" or "text"; None if all are missing), and each one as bytes.
+    """Return the kind of the ids ("number" or "text"; None if all are missing), and each id as bytes.
 
-    Whole numbers are the same id in any type (7, 7.0, int8 or int64); text is never the same id as a number.
-    Missing ids are None, and so are floats that are not whole numbers: their digits depend on the type. Floats too
-    large to hold every whole number are refused. So one person's id never becomes two.
+    Whole numbers are the same id in any type (7, 7.0, int8 or int64). Text is never the same id as a number.
+    Missing ids become None, and so do floats that are not whole numbers: their digits depend on the type. Floats
+    too large to represent every whole number are refused. So the id of one person never becomes two ids.
 
     Examples
     --------
@@ -30,41 +30,42 @@ def identities(units: Any) -> tuple[str | None, list[bytes | None]]:
     if kind is None and any(one is not None for one in ids):
         raise InvalidInputError(
             "expected one id per row, all whole numbers or all text.",
-            hint="Turn other ids (dates, tuples, mixed types) into text first, in one way for the whole stream.",
+            hint="Convert other ids (dates, tuples, mixed types) to text first, in one way for the whole stream.",
         )
     return kind, [_bytes(one) for one in ids]
 
 
-def marks(units: Any) -> list[bytes | None]:
-    """Bytes for each id, the same for ids that are the same (others may share them); None for missing ones.
+def bytes_to_hash(units: Any) -> list[bytes | None]:
+    """Return bytes for each id, equal for equal ids (different ids may share them); None for missing ids.
 
-    Ids are the same here as they are for people in memory, also numbers that are not whole, and an id that is
-    neither number nor text among others that are. No id is an error but a float that has lost digits.
+    Ids are equal here if they are equal for people in memory. This includes numbers that are not whole, and ids
+    that are neither number nor text in a list with numbers or text. The only id that raises an error is a float
+    that has lost digits.
 
     Examples
     --------
-    >>> marks([7, 0.5, "7", None]) == [marks([7.0])[0], marks([0.5, 1])[0], b"s7", None]
+    >>> bytes_to_hash([7, 0.5, "7", None]) == [bytes_to_hash([7.0])[0], bytes_to_hash([0.5, 1])[0], b"s7", None]
     True
     """
     keys = keys_of(units)
     if keys is not None:
-        return [None if one is None else _mark(one) for one in keys]
+        return [None if one is None else _bytes_to_hash(one) for one in keys]
     kind, ids = _typed(units)
     if kind is None and any(one is not None for one in ids):
         raise InvalidInputError(
-            "expected a column of whole numbers or text for ids.", hint="Turn ids of other types into text first."
+            "expected a column of whole numbers or text for ids.", hint="Convert ids of other types to text first."
         )
-    return [None if one is None else b"s" + one if isinstance(one, bytes) else _mark(one) for one in ids]
+    return [None if one is None else b"s" + one if isinstance(one, bytes) else _bytes_to_hash(one) for one in ids]
 
 
-def _mark(one: Any) -> bytes:
+def _bytes_to_hash(one: Any) -> bytes:
     if isinstance(one, str):
         return b"s" + one.encode("utf-8", "surrogatepass")
-    return b"n%d" % hash(one) if isinstance(one, numbers.Number) else b"o"  # equal numbers have one hash
+    return b"n%d" % hash(one) if isinstance(one, numbers.Number) else b"o"  # equal numbers have equal hashes
 
 
 def _typed(units: Any) -> tuple[str | None, list[Any]]:
-    """The kind of ids that have a type, and the ids; text as bytes."""
+    """Return the kind of ids in a typed array, and the ids, with text as bytes."""
     array = typed(units)
     kind = None if array is None else _kind(array.type)
     if array is None or kind is None:

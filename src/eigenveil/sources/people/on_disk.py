@@ -1,4 +1,4 @@
-"""People whose rows are scattered over files: sorted once by DuckDB, which spills to disk, then read in order."""
+"""People whose rows are spread over files: sorted once by DuckDB, which spills to disk, then read in order."""
 
 from __future__ import annotations
 
@@ -22,37 +22,36 @@ from eigenveil.sources.source import Block, rows_per_block
 
 _LEAST_MEGABYTES = 256
 _VECTORS = 160
-"""DuckDB works on vectors of 2048 rows; memory for this many was enough for every size that was tried."""
+"""DuckDB processes vectors of 2048 rows; memory for this many vectors was enough for every size that was tried."""
 
 _GROUP = 1 << 12
 _UNIT, _ROW = "unit", "row"
 
 
 class PeopleOnDisk:
-    """A source in which a person is a unit: all rows with the same id, wherever they are in the files.
+    """A source of people: a unit is all rows with the same id, anywhere in the files.
 
     Parameters
     ----------
     scan : Scan
-        The files.
+        Scan of the files.
     layout : Layout
-        Its columns, by exact name, and how to read them.
+        Which columns to read, by exact name, and how to read them.
     dtype : numpy dtype
-        float32 or float64.
+        Type of the values: float32 or float64.
     units : str or array-like
         Name of the unit column, or one id per row.
     by_content : bool
-        Whether a person's rows are ordered by what is in them, not by their position: for rows whose order may
-        depend on those of others, as the answer of a database. What is computed of a person depends, in its last
-        bits, on the order of the person's rows.
+        Whether the rows of a person are ordered by their content, not by their position. Needed if the order of
+        rows may depend on rows of other people, for example in the result of a database query. Results for a
+        person depend, in their last bits, on the order of the person's rows.
 
     Notes
     -----
-    The first pass sorts the rows by (id, position), or (id, content), into a temporary Parquet file that lives as
-    long as this object; every pass then reads that file from start to end. The sort takes the memory that
-    `sort_within` allows, and spills the rest to disk. All people are one partition. Sent to
-    another process, it is sorted there anew; clusters bring the rows of each person together in one place
-    themselves (`buckets`).
+    The first pass sorts the rows by (id, position), or (id, content), into a temporary Parquet file, which is
+    deleted with this object. Every pass then reads that file from start to end. The sort takes the memory that
+    `sort_within` allows, and spills the rest to disk. All people are one partition. A copy in another process
+    sorts the rows there again. Clusters group the rows of each person themselves (`buckets`).
     """
 
     rereadable: ClassVar[bool] = True
@@ -73,12 +72,12 @@ class PeopleOnDisk:
             _refuse_nested(self._named, scan.schema.field(self._named).type)
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the sorted file, which belongs to this object and this machine."""
+        """Return the state without the sorted file, which belongs to this object and this machine."""
         return {name: value for name, value in vars(self).items() if name != "_sorted"}
 
     @property
     def n_columns(self) -> int:
-        """How many numbers a row has."""
+        """Number of columns."""
         return len(self.columns)
 
     @property
@@ -87,12 +86,12 @@ class PeopleOnDisk:
         return self.layout.names or ()
 
     def partitions(self) -> Sequence[Self]:
-        """All people are one partition."""
+        """Return all people as one partition."""
         return (self,)
 
     def blocks(self) -> Iterator[Block]:
-        """Whole people, about as many as fit in a block and at least one."""
-        people = _Gathering(self._height)
+        """Yield blocks of whole people: about as many as fit in a block, and at least one."""
+        people = _PeopleBuffer(self._height)
         previous = None
         names = [*map(str, range(self.n_columns)), _UNIT]
         for batch in _slices(self._sorted.batches(names, self._height), self._height):
@@ -103,9 +102,10 @@ class PeopleOnDisk:
         yield from people.rest()
 
     def sort_within(self, memory: int) -> None:
-        """Let the sort, where it is still to be done, take so many bytes of memory, or the least that it needs.
+        """Set the memory for the sort in bytes, if the sort has not been done yet.
 
-        The least is 256 MB, or 2.5 MB per column where that is more. The order of rows does not depend on it.
+        The sort takes at least 256 MB, or 2.5 MB per column if that is more. The order of rows does not depend on
+        the memory.
         """
         self._memory = memory
 
@@ -130,7 +130,7 @@ class PeopleOnDisk:
         return pa.schema([*numbers, (_UNIT, sortable(pa.array([], kind)).type), (_ROW, pa.int64())])
 
     def _numbered(self) -> Iterator[pa.RecordBatch]:
-        """The rows that have an id, with it and their position in the files."""
+        """Yield the rows that have an id, with the id and their position in the files."""
         done = 0
         chosen = [str(name) for name in self.layout.columns or ()]
         names = chosen if self._named is None else [*chosen, self._named]
@@ -152,14 +152,14 @@ class PeopleOnDisk:
             return exact(sortable(batch.columns[-1]), self._schema.field(_UNIT).type)
         if len(self._ids) < done + batch.num_rows:
             raise InvalidInputError(
-                f"expected one id per row, got {len(self._ids)} ids for more rows than that.",
-                hint="units=[...] holds the id of each row's person, in the order of the rows.",
+                f"expected one id per row, got {len(self._ids)} ids for a larger number of rows.",
+                hint="units=[...] must contain the id of each row's person, in the order of the rows.",
             )
         return self._ids.slice(done, batch.num_rows)
 
 
-class _Gathering:
-    """Rows in the order of people, held back until the person at the end is known to be complete."""
+class _PeopleBuffer:
+    """Buffer of rows in the order of people; the last person is held until all of that person's rows have come."""
 
     def __init__(self, height: int) -> None:
         self._height = height
@@ -167,7 +167,7 @@ class _Gathering:
         self._fresh: list[npt.NDArray[np.bool_]] = []
 
     def add(self, values: npt.NDArray[Any], fresh: npt.NDArray[np.bool_]) -> Iterator[Block]:
-        """Take in some rows and where people start among them; hand out what is complete and enough."""
+        """Add rows, and whether each is the first of a person; yield a block if enough people are complete."""
         held = sum(map(len, self._values))
         begins = np.flatnonzero(fresh)
         if held + len(values) >= self._height and len(begins) > 0 and held + begins[-1] > 0:
@@ -179,7 +179,7 @@ class _Gathering:
             self._fresh.append(fresh)
 
     def rest(self) -> Iterator[Block]:
-        """What is left when all rows have been taken in."""
+        """Yield the remaining rows after all rows have been added."""
         if self._values:
             values, fresh = self._values.pop(), self._fresh.pop()
             yield self._block(values, fresh)
@@ -202,16 +202,16 @@ def _refuse_nested(name: str, kind: pa.DataType) -> None:
 def _sort(
     batches: Iterator[pa.RecordBatch], schema: pa.Schema, *, by: str, folder: Path, path: Path, memory: int
 ) -> None:
-    """Sort rows by id, and by what else is named, into a Parquet file, in so many bytes or the least there is."""
+    """Sort rows by the columns of `by` into a Parquet file, with `memory` bytes or the minimum if that is more."""
     import duckdb  # noqa: PLC0415  # heavy, and only for people in files
 
     failures: list[InvalidInputError] = []
-    reader = pa.RecordBatchReader.from_batches(schema, _noting(batches, failures))
+    reader = pa.RecordBatchReader.from_batches(schema, _recording_failures(batches, failures))
     megabytes = max(_LEAST_MEGABYTES, _VECTORS * 2048 * 8 * len(schema) >> 20, memory >> 20)
     spill = str(folder / "spill")
     limits: dict[str, Any] = {"memory_limit": f"{megabytes}MiB", "temp_directory": spill, "threads": 1}
     with contextlib.suppress(duckdb.Error), duckdb.connect(config=limits) as connection:
-        connection.execute("SET enable_progress_bar = false")  # drawn on stdout, in sessions and python -c
+        connection.execute("SET enable_progress_bar = false")  # else drawn on stdout, in sessions and python -c
         connection.register("rows", reader)
         ordered = connection.table("rows").order(by)
         ordered.write_parquet(str(path), row_group_size=_GROUP, compression="uncompressed")
@@ -228,14 +228,16 @@ def _sort(
 
 
 def _slices(batches: Iterator[pa.RecordBatch], height: int) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of at most `height`."""
+    """Yield the same rows in batches of at most `height` rows."""
     for batch in batches:
         for start in range(0, batch.num_rows, height):
             yield batch.slice(start, height)
 
 
-def _noting(batches: Iterator[pa.RecordBatch], failures: list[InvalidInputError]) -> Iterator[pa.RecordBatch]:
-    """The batches; what fails is noted, since DuckDB reports it in words of its own."""
+def _recording_failures(
+    batches: Iterator[pa.RecordBatch], failures: list[InvalidInputError]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the batches; record a failure in `failures`, since DuckDB raises its own error instead."""
     try:
         yield from batches
     except InvalidInputError as failure:
