@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources.clusters.packed import SCHEMA, Packer, Unpacker
+from eigenveil.sources.clusters.packed import SCHEMA, BlockPacker, Unpacker
 from eigenveil.sources.source import Block
 
 RNG = np.random.default_rng(0)
@@ -14,7 +14,7 @@ PEOPLE = [Block(RNG.normal(size=(9, 3)), np.array([0, 2, 9])), Block(RNG.normal(
 
 
 def packed(blocks, **options):
-    packer = Packer(**options)
+    packer = BlockPacker(**options)
     return [batch for block in blocks for batch in packer(block)]
 
 

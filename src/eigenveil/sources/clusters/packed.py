@@ -32,8 +32,8 @@ SCHEMA = pa.schema(
 )
 
 
-class Packer:
-    """Packer of the blocks of one partition; all blocks that a packer packs are one copy.
+class BlockPacker:
+    """BlockPacker of the blocks of one partition; all blocks that a packer packs are one copy.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources.clusters.dask_collections import PieceOpener
-from eigenveil.sources.clusters.packed import SCHEMA, Packer, Unpacker
+from eigenveil.sources.clusters.packed import SCHEMA, BlockPacker, Unpacker
 from eigenveil.sources.columns import find_unit
 from eigenveil.sources.files.arrow_streams import separate_ids_error
 from eigenveil.sources.guard import attempt
@@ -200,7 +200,7 @@ def _packed(
     batches: Iterator[pa.RecordBatch], names: Sequence[str], opener: PieceOpener
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a partition as packed blocks; the first record of a table lists the table's buckets."""
-    packer = Packer()
+    packer = BlockPacker()
     for table in _tables(batches):
         in_it = np.unique(table.column(BUCKET)).tobytes() if BUCKET in table.column_names else b""
         for block in opener(_named(table, names)).blocks():
