@@ -33,7 +33,7 @@ def test_lists_come_from_the_registry():
     assert all(name == algorithm.name for name, algorithm in ALGORITHMS.items())
     stated = re.search(r"algorithm : \{(.*?)\}", DPPCA.__doc__).group(1)
     assert [name.strip('" ') for name in stated.split(",")] == list(ALGORITHMS)
-    assert set(ALGORITHMS) <= set(methods._WORDS)
+    assert set(ALGORITHMS) <= set(methods._DESCRIPTIONS)
     with pytest.raises(InvalidInputError, match="'tracked', 'dp-gauss-1', 'dp-power'"):
         DPPCA(2, algorithm="k-dp-ojas", whiten=True).fit(X)
 

@@ -52,7 +52,7 @@ def test_help_of_a_command_does_not_import_its_implementation(name):
     assert "typer" in loaded
     assert not HEAVY & loaded
     assert f"eigenveil.cli.work.{name}" not in loaded
-    assert {other for other in COMMANDS if f"eigenveil.cli.{other}" in loaded} == {name}
+    assert {other for other in COMMANDS if f"eigenveil.cli.commands.{other}" in loaded} == {name}
 
 
 def test_the_test_can_fail():
@@ -65,13 +65,13 @@ def test_the_test_can_fail():
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_overview_and_command_have_the_same_help(name):
-    text = _unwrap_paragraphs(import_module(f"eigenveil.cli.{name}").command.__doc__)
+    text = _unwrap_paragraphs(import_module(f"eigenveil.cli.commands.{name}").command.__doc__)
     assert text.split("\n\n")[0] == COMMANDS[name]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_and_its_implementation_have_the_same_options(name):
-    face = inspect.signature(import_module(f"eigenveil.cli.{name}").command, eval_str=True)
+    face = inspect.signature(import_module(f"eigenveil.cli.commands.{name}").command, eval_str=True)
     done = inspect.signature(import_module(f"{work.__name__}.{name}").run, eval_str=True)
     assert {one.name: plain(one.annotation) for one in face.parameters.values()} == {
         one.name: plain(one.annotation) for one in done.parameters.values()

@@ -609,7 +609,7 @@ ACCOUNTS = (
     ),
     Mutant(
         "a model shows an epsilon that was set after its fit",
-        "src/eigenveil/estimators/dppca.py",
+        "src/eigenveil/estimators/model.py",
         "fitted, changed = as_fitted(self), changed_since(self)",
         "fitted, changed = self.get_params(), []",
         ("tests/estimators/test_dppca.py",),

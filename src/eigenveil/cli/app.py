@@ -26,7 +26,7 @@ class Commands(TyperGroup):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"eigenveil.cli.{cmd_name}")
+        module = import_module(f"eigenveil.cli.commands.{cmd_name}")
         single = typer.Typer(add_completion=False)
         help_text = _unwrap_paragraphs(module.command.__doc__)
         single.command(name=cmd_name, help=help_text, epilog=module.EXAMPLES)(module.command)

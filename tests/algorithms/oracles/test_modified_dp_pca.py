@@ -228,7 +228,7 @@ def test_literal_forms_refuse_add_remove_and_parts_by_coin():
     by_coin = replace(
         open_for(LITERAL, rows(100)), plan=open_quiet(rows(100), relation="add-remove").split(2)[0].plan
     )
-    with pytest.raises(InvalidInputError, match="before anything is split"):
+    with pytest.raises(InvalidInputError, match="need undivided units"):
         LITERAL(by_coin)
 
 
