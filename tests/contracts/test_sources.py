@@ -120,7 +120,7 @@ FILES = [10, 10, 10, 10, 10, 7]
 """How many rows the files have; each is a partition."""
 
 
-def let_in(plan, sizes):
+def included(plan, sizes):
     """Which rows a plan lets in, by partition and place."""
     if PLANS[plan] is None:
         return np.ones(sum(sizes), dtype=bool)
@@ -144,7 +144,7 @@ def same(got, want):
 def test_rows_from_everywhere(kind, plan, block_bytes, tmp_path, monkeypatch):
     monkeypatch.setattr(source_room, "BLOCK_BYTES", block_bytes)
     data = {**ARRAYS, **TABLES}[kind](tmp_path, False)
-    want = answer(samples.rows(ROWS[let_in(plan, FILES if kind in SEVERAL else [N])]), threads=1)
+    want = answer(samples.rows(ROWS[included(plan, FILES if kind in SEVERAL else [N])]), threads=1)
     operator = samples.rows(data)
     same(answer(operator, plan), want)
     same(answer(operator, plan), want)

@@ -380,7 +380,7 @@ def test_parts_by_place_over_files_are_those_of_the_rows_in_memory(batches, tmp_
 
 
 def _values(chunk):
-    return np.asarray(chunk.let_in().values)[:, 0]
+    return np.asarray(chunk.included_units().values)[:, 0]
 
 
 def table_of(rows):

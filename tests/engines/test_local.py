@@ -78,7 +78,7 @@ def test_no_units(threads):
 def test_map_is_in_the_order_of_the_data(threads):
     plan = PoissonPlan(0.5)
     kept = np.concatenate([~plan.skip(0, 0, 30), ~plan.skip(2, 0, 40)])
-    blocks = LocalEngine(threads).map(cut([]), plan, Chunk.let_in)
+    blocks = LocalEngine(threads).map(cut([]), plan, Chunk.included_units)
     assert [float(block.values[0, 0]) for block in blocks] == np.flatnonzero(kept).tolist()
 
 
