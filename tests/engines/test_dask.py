@@ -173,7 +173,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(data, units, s
 
 def test_an_algorithm_that_looks_at_single_units_is_refused(client):
     literal = {"mean_estimator": "privmean", "range_finder": "privrange"}
-    with pytest.raises(InvalidInputError, match="one after the other"):
+    with pytest.raises(InvalidInputError, match="units one by one"):
         fit(
             da.from_array(ROWS, chunks=(1000, 6)),
             engine=client,

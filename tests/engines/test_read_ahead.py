@@ -73,9 +73,13 @@ def test_variances_along_the_same_directions_are_computed_once_and_are_the_same(
 
     want = answers(asked())
     ahead, calls = asked(), []
-    real = RowsOperator.variances
-    counting = lambda self, *given: calls.append(1) or real(self, *given)  # noqa: E731
-    monkeypatch.setattr(RowsOperator, "variances", counting)
+    variances, spreading = RowsOperator.variances, RowsOperator.spreading
+
+    def counted(compute):
+        return lambda *given: calls.append(1) or compute(*given)
+
+    monkeypatch.setattr(RowsOperator, "variances", counted(variances))
+    monkeypatch.setattr(RowsOperator, "spreading", lambda self, along: counted(spreading(self, along)))
     read_ahead(*ahead)
     assert len(calls) == (0 if form == "people" else 1)
     assert all(map(same, answers(ahead), want))

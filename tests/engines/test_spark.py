@@ -258,7 +258,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(table, units, 
 
 def test_an_algorithm_that_looks_at_single_units_is_refused(spark):
     operator = samples.rows(spark.createDataFrame(PLAIN))
-    with pytest.raises(InvalidInputError, match="one after the other"):
+    with pytest.raises(InvalidInputError, match="units one by one"):
         SampledPopulation(operator, Products(np.eye(6)[:, :1]), engine=SparkEngine()).tensors()
 
 

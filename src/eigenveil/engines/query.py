@@ -42,8 +42,7 @@ class Chunk:
         """Raise an error if rows do not have d columns."""
         if self.block.values.shape[-1] != d:
             raise InvalidInputError(
-                f"expected rows of {d} columns, as when the data were opened, got {self.block.values.shape[-1]}.",
-                hint="The data changed after they were opened; open them again.",
+                f"expected rows of {d} columns, as when the data were opened, got {self.block.values.shape[-1]}."
             )
 
     def included_units(self) -> Block:

@@ -136,6 +136,6 @@ def _collected(rows: SparkRows, query: Query[Any, Any], answers: list[bytes]) ->
     if sorted(whole.numbers) != sorted(rows.found):
         raise InvalidInputError(
             "expected exactly one answer from each Spark partition, got none or several from some.",
-            hint="Fit again: this is an error of the cluster, not of the data, and nothing was released.",
+            hint="This is an error of the cluster, not of the data; nothing was released. Check the cluster.",
         )
     return whole.state
