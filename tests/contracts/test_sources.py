@@ -1,4 +1,4 @@
-"""The same numbers from any place give the same counts and the same sums, to the last bit, for any block size."""
+"""The same numbers from any source give the same counts and the same sums, to the last bit, for any block size."""
 
 import duckdb
 import numpy as np
@@ -117,11 +117,11 @@ PLANS = {
 
 SEVERAL = ("folder", "glob", "list of paths")
 FILES = [10, 10, 10, 10, 10, 7]
-"""How many rows the files have; each is a partition."""
+"""Number of rows of each file; each file is a partition."""
 
 
 def included(plan, sizes):
-    """Which rows a plan lets in, by partition and place."""
+    """Which rows a plan includes, by partition and place."""
     if PLANS[plan] is None:
         return np.ones(sum(sizes), dtype=bool)
     return np.concatenate([~PLANS[plan].skip(number, 0, size) for number, size in enumerate(sizes)])
