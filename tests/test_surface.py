@@ -42,7 +42,7 @@ def test_a_name_is_what_its_room_has():
     from eigenveil import algorithms, estimators, privacy
 
     assert (ev.DPPCA, ev.Ledger, ev.oja) == (estimators.DPPCA, privacy.Ledger, algorithms.oja)
-    assert set(ev._ROOMS) | {"__version__", "datasets", "metrics", "plots", "schedules", "theory"} == set(
+    assert set(ev._PACKAGE_OF) | {"__version__", "datasets", "metrics", "plots", "schedules", "theory"} == set(
         ev.__all__
     )
 

@@ -55,7 +55,7 @@ __all__ = [
     "write_report",
 ]
 
-_ROOMS = {
+_PACKAGE_OF = {
     "DPPCA": "estimators",
     "Budget": "privacy",
     "CsvFiles": "sources",
@@ -68,15 +68,15 @@ _ROOMS = {
     **dict.fromkeys(("Release", "TrackedStream", "black_box_pca", "dp_gauss_1", "dp_gauss_2"), "algorithms"),
     **dict.fromkeys(("dp_power_method", "k_dp_ojas", "k_dp_pca", "oja", "tracked_pca"), "algorithms"),
 }
-"""The package that defines each name. Packages are imported on first use, because imports are slow."""
+"""The package of each public name. Packages are loaded on first use, because numpy and scipy load slowly."""
 
 
 def __getattr__(name: str) -> Any:
-    """What was not asked for before: a name, the version, or a room, as in ``eigenveil.errors``."""
+    """Load a public name, the version, or a package such as ``eigenveil.errors`` on first use."""
     if name == "__version__":
         value: Any = import_module("importlib.metadata").version("eigenveil")
-    elif name in _ROOMS:
-        value = getattr(import_module(f"eigenveil.{_ROOMS[name]}"), name)
+    elif name in _PACKAGE_OF:
+        value = getattr(import_module(f"eigenveil.{_PACKAGE_OF[name]}"), name)
     elif name.startswith("_") or import_module("importlib.util").find_spec(f"eigenveil.{name}") is None:
         raise AttributeError(f"module 'eigenveil' has no attribute {name!r}")
     else:

@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all."""
+"""Atomic writing of files: a file exists completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
-    """Within it, write to the path it gives; that becomes `path` afterwards, or is gone if anything went wrong.
+    """Yield a temporary path that replaces `path` when the block ends.
+
+    If the block raises an exception, the temporary file is deleted and `path` stays as it was.
 
     Examples
     --------
@@ -34,12 +36,15 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
 
 
 def beside(path: pathlib.Path) -> pathlib.Path:
-    """A hidden name next to `path` that nobody has."""
+    """Return an unused hidden file name in the folder of `path`."""
     return path.with_name(f".{path.name}.part-{secrets.token_hex(8)}")
 
 
 def to_disk(path: pathlib.Path) -> None:
-    """Wait until a file, or the list of names in a folder, is on the disk (folders: where the system can)."""
+    """Wait until a file, or the list of names in a folder, is on the disk.
+
+    Windows cannot do this for folders, so the function returns immediately there.
+    """
     if os.name == "nt" and path.is_dir():
         return
     handle = os.open(path, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""Checks of public numbers that several packages take."""
+"""Checks of public numbers, for arguments of several packages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from eigenveil.errors import InvalidInputError
 
 
 def positive(**values: float) -> None:
-    """Refuse numbers that are not finite and above 0, by name.
+    """Raise an error for a number that is not finite or not above 0.
 
     Examples
     --------
@@ -24,13 +24,13 @@ def positive(**values: float) -> None:
 
 
 def whole(name: str, value: int, *, least: int) -> None:
-    """Refuse what is not a whole number of at least `least`."""
+    """Raise an error for a value that is not an integer of at least `least`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
 
 
 def not_negative(**values: float) -> None:
-    """Refuse numbers that are not finite and at least 0, by name."""
+    """Raise an error for a number that is not finite or is below 0."""
     for name, value in values.items():
         if not (math.isfinite(value) and value >= 0):
             raise InvalidInputError(f"{name} must be a finite number of at least 0, got {value!r}.")

@@ -1,4 +1,4 @@
-"""Types of arrays that every package uses."""
+"""Array types that all packages use."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 SingleArray = npt.NDArray[np.float32]
 Rows = FloatArray | SingleArray
-"""Rows of numbers in either precision."""
+"""Rows of numbers in single or double precision."""

@@ -1,17 +1,17 @@
-"""Errors that say what was expected, what came, and what to do about it."""
+"""Errors that state what was expected, what was passed in, and how to fix it."""
 
 from __future__ import annotations
 
 
 class EigenveilError(Exception):
-    """Base of every error eigenveil raises on purpose.
+    """Base class of all errors that eigenveil raises deliberately.
 
     Parameters
     ----------
     fact : str
-        What was expected and what came. Never a value of the data.
+        What was expected and what was passed in. Never contains a value of the data.
     hint : str, optional
-        What the reader can do; shown on its own line after ``Hint:``.
+        What the reader can do. Shown on a line of its own after ``Hint:``.
     """
 
     def __init__(self, fact: str, *, hint: str = "") -> None:
@@ -21,24 +21,27 @@ class EigenveilError(Exception):
 
 
 class InvalidInputError(EigenveilError, ValueError):
-    """A public argument is outside what is meant."""
+    """A public argument is invalid."""
 
 
 class UnreadableError(InvalidInputError):
-    """Files are missing, damaged or empty, or do not go together: not the arguments, but what they name."""
+    """The files that an argument names are missing, damaged, empty, or do not fit together."""
 
 
 class BudgetExceededError(EigenveilError):
-    """A charge was asked for that the budget does not hold; nothing was drawn."""
+    """A requested charge exceeds the remaining budget. No noise was drawn."""
 
 
 class NotDisjointError(EigenveilError):
-    """Parallel composition was asked for parts that one unit can touch twice."""
+    """Parallel composition was requested for parts that are not disjoint: one unit can affect two of them."""
 
 
 class MissingExtraError(EigenveilError, ImportError):
-    """An optional dependency is needed and not installed."""
+    """A required optional dependency is not installed."""
 
 
 class PrivacyWarning(UserWarning):
-    """Something allowed that weakens what the guarantee is worth; it depends on releases and parameters only."""
+    """Warning about an allowed choice that weakens the guarantee.
+
+    Whether it is issued depends on releases and parameters only.
+    """

@@ -1,4 +1,4 @@
-"""Every operator there is, with the explicit matrices it stands for. A new one is one entry here."""
+"""All operators, with the explicit matrices that they represent. A new operator needs one entry here."""
 
 import numpy as np
 from scipy import sparse

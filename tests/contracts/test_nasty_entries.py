@@ -1,7 +1,7 @@
 """Rule 12, the unit survives the reader: one line, entry or id changes nothing but its own unit, to the bit.
 
-Every source is tried with a list of nasty lines or entries, under both relations: a unit that is added leaves all
-others as they were, and a unit that is replaced leaves them in their places as well.
+Every source is tested with a list of nasty lines or entries, under both relations. Adding a unit leaves all others
+unchanged. Replacing a unit also leaves all others in their places.
 """
 
 import tempfile
@@ -78,12 +78,12 @@ assert all(b"\n" not in line for line in LINES.values())
 
 @pytest.fixture(autouse=True)
 def scratch(monkeypatch, tmp_path):
-    """All temporary files go where pytest removes them."""
+    """Put all temporary files in a folder that pytest deletes."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 def bits(rows):
-    """Rows as bytes, every nan alike."""
+    """Rows as bytes, with the same bytes for every nan."""
     dense = np.ascontiguousarray(rows.toarray() if sparse.issparse(rows) else np.asarray(rows), dtype=np.float64)
     return [row.tobytes() for row in np.where(np.isnan(dense), np.nan, dense) + 0.0]
 
@@ -152,14 +152,14 @@ TEXT_FILES = {
 @pytest.mark.parametrize("line", LINES)
 @pytest.mark.parametrize(("way", "piece"), [("one file", 97), *((way, 1 << 22) for way in TEXT_FILES)])
 def test_lines(way, line, piece, tmp_path, monkeypatch):
-    """Fails before lines were read one by one: a stray quote deleted all lines behind it."""
+    """Fails if lines are not read one by one: a stray quote then deletes all lines that follow."""
     monkeypatch.setattr(csv_lines, "PIECE", piece)
     plain = rows_of(TEXT_FILES[way](tmp_path, GOOD))
     assert plain == bits(ROWS)
     for place in PLACES:
         added = rows_of(TEXT_FILES[way](tmp_path, [*GOOD[:place], LINES[line], *GOOD[place:]]))
         if way == "no newline at the end" and line == "blank" and place == len(GOOD):
-            assert added == plain  # a newline that ends the file is no line
+            assert added == plain  # a newline at the end of the file starts no line
             continue
         assert added[:place] + added[place + 1 :] == plain
         instead = min(place, len(GOOD) - 1)
@@ -172,7 +172,7 @@ def test_lines(way, line, piece, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("line", LINES)
 def test_lines_of_people(line, tmp_path):
-    """The id in front; the nasty line belongs to somebody who is not there otherwise, or to nobody."""
+    """The id is the first entry. The nasty line belongs to a person with no other line, or to no one."""
     ids = [b"p%d" % (i % 14) for i in range(len(ROWS))]
     lines = [one + b"," + row for one, row in zip(ids, GOOD, strict=True)]
 
@@ -195,14 +195,14 @@ LAYOUTS = {
     "numbers": {"encode": {"a": [1, 2]}, "fill": {"b": 5}},
     "dates": {"encode": {"a": "days since 2020-01-01"}, "fill": {"*": 0}},
 }
-"""Ways to read the first column; the others hold numbers."""
+"""Ways to read the first column; the other columns contain numbers."""
 
 
 @pytest.mark.parametrize("line", LINES)
 @pytest.mark.parametrize("way", LAYOUTS)
 def test_lines_of_encoded_and_filled_columns(way, line, tmp_path):
-    """What a column is compared as goes by the list, not by a vote of the lines."""
-    firsts = [b"x", b"1", b'"y, z"', b"1.0", b"2020-01-02", b"2", b""]  # as many numbers as texts: a tie
+    """The type of the comparison depends on the declared list, not on the majority of the lines."""
+    firsts = [b"x", b"1", b'"y, z"', b"1.0", b"2020-01-02", b"2", b""]  # as many numbers as strings
     gap = [b"", b"7"]
     lines = [b",".join([firsts[i % 7], gap[i % 2], row.split(b",")[2]]) for i, row in enumerate(GOOD)]
 
@@ -235,7 +235,7 @@ def test_a_line_of_a_labelled_file(line, tmp_path):
 
 
 def test_every_line_is_one_row_of_the_public_count(tmp_path):
-    """Finding of the review: 20,026 people became 1, and under replace 1000.0 became 999.0 without noise."""
+    """Found in a review: 20,026 people became 1, and under replace 1000.0 became 999.0 without noise."""
     lines = [csv_line(row) for row in RNG.normal(size=(3000, 3))]
 
     def fitted(lines, **how):
@@ -250,7 +250,7 @@ def test_every_line_is_one_row_of_the_public_count(tmp_path):
 
 
 def test_very_long_lines_are_never_held(tmp_path, monkeypatch):
-    """Exactly the lines beyond the limit are rows without values, wherever pieces end."""
+    """Exactly the lines longer than the limit become rows without values, wherever the pieces of a file end."""
     monkeypatch.setattr(csv_lines, "LONGEST_LINE", 300)
     fits, too_long = b"1,2," + b"0" * 295 + b"7", b"1,2," + b"0" * 296 + b"7"
     assert (len(fits), len(too_long)) == (300, 301)
@@ -264,7 +264,7 @@ def test_very_long_lines_are_never_held(tmp_path, monkeypatch):
 
 
 def test_one_file_with_odd_entries_among_others(tmp_path):
-    """Types used to be unified over files before anything was read: one `abc` refused them all."""
+    """Types were once unified over files before reading, so one `abc` made all files fail."""
     for odd in (b"1,abc,3", b"1,2020-01-01,3", b"1,true,3", b"1,\xff,3"):
         (tmp_path / "x.csv").write_bytes(b"\n".join([b"a,b,c", *GOOD]))
         (tmp_path / "y.csv").write_bytes(b"\n".join([b"c,b,a", *GOOD, odd]))
@@ -273,7 +273,7 @@ def test_one_file_with_odd_entries_among_others(tmp_path):
 
 
 def test_datasets_of_text_files_are_refused(tmp_path):
-    """Arrow's own parser lets a quote swallow lines, so paths are read here."""
+    """Arrow's own parser lets a quote absorb lines, so eigenveil reads paths itself."""
     path = one_file(tmp_path, GOOD)
     plain = ds.dataset(path, format="csv")
     for data in (plain, ds.dataset([plain]), ds.dataset([ds.dataset([plain])]), pa.csv.open_csv(path)):
@@ -381,7 +381,7 @@ ODD = ["abc", "", "1.5", b"2", None, pd.NA, pd.NaT, 10**400, 1j, {"a": 1}, [1], 
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: f"{type(odd).__name__} {odd!r:.8}")
 @pytest.mark.parametrize("kind", ["objects", "list of rows", "blocks"])
 def test_odd_objects(odd, kind):
-    """One bad entry makes one bad row; it used to refuse the whole array."""
+    """One invalid entry makes one row invalid; it once made the whole array fail."""
     objects = ROWS.astype(object)
     objects[20, 1] = None
     if kind == "objects":
@@ -395,7 +395,7 @@ def test_odd_objects(odd, kind):
 
 
 def test_one_single_precision_row_in_a_list_changes_no_type():
-    """A list of rows is float64 whatever one row is, or everybody's norms would be computed in another way."""
+    """A list of rows is float64 whatever the type of one row is, so one row cannot change all norms."""
     singles = list(ROWS.astype(np.float32))
     for one in (np.ones(3), np.ones(3, dtype=np.float32), np.ones(3, dtype=np.int8)):
         (block,) = open_source([*singles, one]).blocks()
@@ -418,7 +418,7 @@ NASTY_IDS = {
 @pytest.mark.parametrize("kind", NASTY_IDS)
 @pytest.mark.parametrize("way", TABLES)
 def test_ids(way, kind, tmp_path):
-    """Another id, or none, on one person's rows leaves all other people as they were."""
+    """Another id, or none, on one person's rows leaves all other people unchanged."""
     ids, nasty = NASTY_IDS[kind]
     plain = people_of(TABLES[way](tmp_path, ROWS, who=pa.array(ids)), "who")
     mine = [i for i, one in enumerate(ids) if one == ids[3]]
@@ -455,7 +455,7 @@ def units_of(operator, relation="replace"):
 
 
 def test_people_found_by_ids_have_no_fixed_places(tmp_path):
-    """Finding of the review: one person with another name moved units in all four parts, charged as if in one."""
+    """Found in a review: renaming one person moved units in all four parts, but was charged as a change in one."""
     ids = [f"p{i:02d}" for i in range(12)]
     on_disk = TABLES["parquet"](tmp_path, ROWS[:12], who=pa.array(ids))
     for people in (samples.people(np.eye(12), ids), samples.people(on_disk, "who")):
@@ -470,7 +470,7 @@ def test_people_found_by_ids_have_no_fixed_places(tmp_path):
 
 
 def test_the_number_of_people_is_never_released_as_it_is():
-    """Finding of the review: a person without an id vanished, and n_samples_ told so without noise."""
+    """Found in a review: a person without an id vanished, and n_samples_ revealed it without noise."""
     X = np.random.default_rng(0).normal(size=(500, 3))
     ids = [f"p{i}" for i in range(500)]
     for algorithm in ("tracked", "dp-gauss-1", "dp-power"):
@@ -485,7 +485,7 @@ def test_the_number_of_people_is_never_released_as_it_is():
 @pytest.mark.parametrize("index", [3, -1, 2**31 - 1, 7])
 @pytest.mark.parametrize("chosen", [None, [1, 2]])
 def test_an_index_outside_a_sparse_matrix_is_one_bad_row(index, chosen):
-    """scipy takes any index, and loops in C used to read and write wherever it led."""
+    """scipy accepts any index, and loops in C once read and wrote at that address."""
     matrix = sparse.csr_array(ROWS)
     plain = rows_of(matrix, columns=chosen)
     broken = matrix.copy()
@@ -503,7 +503,7 @@ def test_columns_of_a_sparse_matrix_are_checked_as_a_whole():
 
 
 def test_decimals_do_not_depend_on_the_digits_of_others():
-    """One entry with more digits gives the whole column another type."""
+    """One entry with more digits changes the type of the whole column."""
     values = [Decimal(k).scaleb(-3) for k in range(1, 400)]
     for odd in (Decimal(1), Decimal("0.1234567890123456789012345")):
         rows = rows_of(pa.table({"a": [*values, odd]}))

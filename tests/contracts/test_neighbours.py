@@ -1,5 +1,5 @@
-"""Rule 4 for every operator: what a unit adds does not depend, to the bit, on who else is there or in what order;
-and no unit moves a clipped sum by more than the radius, in exact arithmetic."""
+"""Rule 4 for every operator: a unit's contribution does not depend, to the bit, on the other units or their order;
+and no unit changes a clipped sum by more than the radius, in exact arithmetic."""
 
 import math
 from fractions import Fraction

@@ -1,8 +1,8 @@
-"""Rules 6 and 9: all that is given out is a function of noisy releases and public numbers, to the bit.
+"""Rules 6 and 9: all outputs are functions of noisy releases and public numbers, to the bit.
 
-Two very different data sets, and what leaves the veil pinned to that of the first: components, variances,
-diagnostics, attributes, ledgers, warnings, reports and files must then be the same. A search for a large
-sensitivity cannot see a number that never met the veil; this can.
+The test fits two very different datasets, and replaces the noisy values of the second by those of the first.
+Components, variances, diagnostics, attributes, ledgers, warnings, reports and files must then be equal. A search
+for a large sensitivity cannot detect a number that never passed through the veil; this test can.
 """
 
 import pickle
@@ -36,7 +36,7 @@ def calm():
 
 
 def wild():
-    """Skewed rows of another scale around another mean; many are not finite, some are huge, some tiny."""
+    """Skewed rows with another scale and mean; many are not finite, some are huge, some tiny."""
     rng = np.random.default_rng(1)
     rows = np.exp(2 * rng.normal(size=(N, D))) * [1, 1, 1, 1e3, 9] - [0, 1e3, 0, 0, 7]
     rows[: 2 * N // 5, 1] = np.nan
@@ -59,7 +59,7 @@ PAIRS = {
     ("add-remove", "wild, calm"): (wild, calm),
     ("add-remove", "calm, none"): (calm, none),
     ("add-remove", "few, wild"): (few, wild),
-    ("replace", "calm, wild"): (calm, wild),  # as many: under replace the number is public
+    ("replace", "calm, wild"): (calm, wild),  # the same number: under replace it is public
     ("replace", "wild, calm"): (wild, calm),
 }
 pairs = pytest.mark.parametrize(("relation", "pair"), PAIRS, ids=[f"{r}: {p}" for r, p in PAIRS])
@@ -138,7 +138,7 @@ def test_releases_for_people_and_matrices():
 
 
 def everything(pca, folder):
-    """All that a fitted model shows: attributes, text, files."""
+    """All outputs of a fitted model: attributes, text, files."""
     attributes = dict(vars(pca))
     ev.save(pca, folder)
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -205,7 +205,7 @@ def test_all_that_a_model_of_people_and_its_map_show(tmp_path):
 
 @pytest.mark.parametrize("people", [False, True])
 def test_all_that_a_stream_shows(people, tmp_path):
-    """Arrivals are public, so both streams have as many."""
+    """The number of arrivals is public, so it is the same for both streams."""
 
     def give_out(rows):
         options = {"batch_size": 300, "units": "people" if people else "rows"}
@@ -234,12 +234,12 @@ def test_all_that_partial_fit_shows():
     same_but_for_data(give_out, wild(), calm())
 
 
-# -- it can fail -------------------------------------------------------------------------------------
+# -- the test can fail -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("field", ["good", "bad"])
 def test_an_exact_count_beside_the_veil_is_seen(field, monkeypatch):
-    """mutant: `bad_units` of the diagnostics, and the warning, from the true number: bought, and not used."""
+    """mutant: `bad_units` of the diagnostics, and the warning, use the true number instead of the noisy one."""
     tracked = import_module("eigenveil.algorithms.counting")
     bought = tracked.noisy_census
 

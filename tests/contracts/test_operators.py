@@ -39,7 +39,7 @@ def tensors_of(explicit, skip, w):
 
 
 def compare(population, tensors, centre, *, single=False):
-    """Equal but for rounding, which is coarser where `single` precision is used: norms to 2^-19, sums to 2^-15."""
+    """Check equality up to rounding, which is coarser in `single` precision: norms to 2^-19, sums to 2^-15."""
     counts, sums = population.survey(centre, EDGES, CLIPS)
     plain = TensorPopulation(tensors.reshape(len(tensors), *centre.shape))
     expected_counts, expected = plain.survey(
@@ -50,7 +50,7 @@ def compare(population, tensors, centre, *, single=False):
     on_edge = on_edge.any(axis=0)
     np.testing.assert_array_equal(counts[~on_edge], expected_counts[~on_edge])
     for clip, got, want in zip(CLIPS, sums, expected, strict=True):
-        # rounding moves every entry of a unit, and clipping leaves room for that
+        # rounding moves every entry of a unit, and clipping reserves a margin for that
         steps = (8 * np.sqrt(centre.size) + 20) * len(tensors) + 20
         grid = 2.0**clip.exponent
         atol = steps * grid
@@ -79,7 +79,7 @@ def test_matrix_survey_equals_explicit_matrices(name, plan):
     tensors = tensors_of(explicit, skip, None)
     population = SampledPopulation(operator, Matrices(), plan=PLANS[plan])
     compare(population, tensors, SYMMETRIC, single="float32" in name)
-    compare(population, tensors, np.zeros((D, D)), single=True)  # rows are rounded, to 2^-17 of the longest
+    compare(population, tensors, np.zeros((D, D)), single=True)  # rows are rounded to 2^-17 of the longest
 
 
 @pytest.mark.parametrize("name", OPERATORS)

@@ -1,4 +1,4 @@
-"""However units are cut into partitions, and whoever goes over them, a query gets the same integers."""
+"""A query returns the same integers for any partitioning of the units and on every engine."""
 
 import functools
 
@@ -35,7 +35,7 @@ def _people(mine, kind):
 
 
 def _owners(name):
-    """Which unit every row belongs to."""
+    """The unit of every row."""
     return people_data()[1] if "people" in name else np.arange(N)
 
 
@@ -64,11 +64,11 @@ def test_any_partitioning_gives_the_same_integers(name):
     check()
 
 
-# -- which partitions a task of Dask goes over ---------------------------------------------------------
+# -- which partitions a task of Dask reads -------------------------------------------------------------
 
 
 class Cluster:
-    """What the Dask engine asks a cluster before it sends tasks."""
+    """A fake client with the information that the Dask engine needs before it sends tasks."""
 
     def __init__(self, threads, holders):
         self.threads, self.holders = threads, holders
@@ -98,7 +98,7 @@ WORKERS = ["one", "two", "three"]
     st.dictionaries(st.sampled_from(WORKERS), st.integers(0, 40)),
 )
 def test_every_partition_is_in_one_task(where, threads):
-    """Also where the cluster has no worker, or a worker has left."""
+    """This holds even if the cluster has no worker, or a worker has left."""
     pieces = [object() if place == "file" else Piece(number) for number, place in enumerate(where)]
     holders = {number: (place,) if place else () for number, place in enumerate(where) if place != "file"}
     groups = list(_groups(pieces, Cluster(threads, holders)))

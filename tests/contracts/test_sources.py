@@ -1,4 +1,4 @@
-"""The same numbers from any place give the same counts and the same sums, to the last bit, for any block size."""
+"""The same numbers from any source give the same counts and the same sums, to the last bit, for any block size."""
 
 import duckdb
 import numpy as np
@@ -117,11 +117,11 @@ PLANS = {
 
 SEVERAL = ("folder", "glob", "list of paths")
 FILES = [10, 10, 10, 10, 10, 7]
-"""How many rows the files have; each is a partition."""
+"""Number of rows of each file; each file is a partition."""
 
 
-def let_in(plan, sizes):
-    """Which rows a plan lets in, by partition and place."""
+def included(plan, sizes):
+    """Which rows a plan includes, by partition and place."""
     if PLANS[plan] is None:
         return np.ones(sum(sizes), dtype=bool)
     return np.concatenate([~PLANS[plan].skip(number, 0, size) for number, size in enumerate(sizes)])
@@ -144,7 +144,7 @@ def same(got, want):
 def test_rows_from_everywhere(kind, plan, block_bytes, tmp_path, monkeypatch):
     monkeypatch.setattr(source_room, "BLOCK_BYTES", block_bytes)
     data = {**ARRAYS, **TABLES}[kind](tmp_path, False)
-    want = answer(samples.rows(ROWS[let_in(plan, FILES if kind in SEVERAL else [N])]), threads=1)
+    want = answer(samples.rows(ROWS[included(plan, FILES if kind in SEVERAL else [N])]), threads=1)
     operator = samples.rows(data)
     same(answer(operator, plan), want)
     same(answer(operator, plan), want)

@@ -13,7 +13,7 @@ from eigenveil.engines import LocalEngine
 from eigenveil.operators import samples
 
 D = 3
-# of the rows: mean, spread, how many; and the centre, where it is declared
+# mean, spread and number of the rows; and the centre, if it is declared
 CASES = {
     "ordinary": (1.0, 1.0, 4000, True),
     "declared centre, mean 1e7 times the spread": (1e7, 1.0, 4000, [1e7, 0.0, 0.0]),
@@ -23,7 +23,7 @@ CASES = {
 
 
 @pytest.mark.filterwarnings("ignore::eigenveil.errors.PrivacyWarning")
-@pytest.mark.filterwarnings("ignore:the eigengap is too small")  # whether noise hides it is chance
+@pytest.mark.filterwarnings("ignore:the eigengap is too small")  # whether noise hides it depends on chance
 @pytest.mark.parametrize("case", CASES)
 def test_sums_of_dp_gauss_2_over_neighbours_lie_at_most_the_radius_apart(case, monkeypatch):
     mean, spread, n, center = CASES[case]

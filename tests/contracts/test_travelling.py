@@ -52,7 +52,7 @@ def tensors(d):
 
 
 def plans(sizes):
-    """Every kind of plan; `sizes` says how many units the partitions hold."""
+    """Every kind of plan; `sizes` are the numbers of units of the partitions."""
     ends = np.cumsum(sizes).tolist()
     whole = RangePlan(2, ends[-1] - 1, fixed_places=True, starts=(0, *ends[:-1]))
     part = DisjointPlan(2, COINS).part(1)
@@ -94,7 +94,7 @@ def queries(operator):
 
 
 def work(pickled):
-    """What a worker does: nothing but pickles comes in and goes out."""
+    """The work of a worker; its input and output are pickles only."""
     query, plan, partition, number = pickle.loads(pickled)  # noqa: S301
     return pickle.dumps(fold(query, plan, partition, number))
 
@@ -117,7 +117,7 @@ def same(got, want):
 
 
 def check(operator, elsewhere, chosen=None):
-    """Every plan with every query: here by 1 and 3 threads, and there by partition, merged in reverse order."""
+    """Every plan with every query: here on 1 and 3 threads, there per partition, merged in reverse order."""
     partitions = operator.partitions()
     sizes = LocalEngine(1).reduce(partitions, FullPlan(), SlotsQuery(len(partitions)))
     asked = [
@@ -143,7 +143,7 @@ def check(operator, elsewhere, chosen=None):
 def test_every_operator_plan_and_query(name, elsewhere, monkeypatch):
     operator, _ = OPERATORS[name]()
     check(operator, elsewhere)
-    monkeypatch.setattr(source_room, "BLOCK_BYTES", 600)  # here; elsewhere they stay as they are
+    monkeypatch.setattr(source_room, "BLOCK_BYTES", 600)  # in this process; elsewhere they stay unchanged
     check(operator, elsewhere, chosen=("part of a part", "range"))
 
 
@@ -214,7 +214,7 @@ def test_wrapped_sources(elsewhere, tmp_path):
         check(rescaled(operator, np.arange(1.0, COLUMNS + 1)), elsewhere, chosen=("part",))
 
 
-# -- queries are small and hold no data --------------------------------------------------------------
+# -- queries are small and contain no data -----------------------------------------------------------
 
 
 def _marked(n):
@@ -244,7 +244,7 @@ def test_queries_and_plans_hold_no_data(form):
         assert mark not in pickled
         assert len(pickled) <= len(pickle.dumps(small)) + 50
     for small, large in zip(plans([50]).values(), plans([5000]).values(), strict=True):
-        if not isinstance(large, EmptySlots):  # one bit of a slot each
+        if not isinstance(large, EmptySlots):  # one bit per slot
             assert len(pickle.dumps(large)) <= len(pickle.dumps(small)) + 50
 
 
@@ -259,7 +259,7 @@ def test_states_hold_integers_and_no_data(form):
 
 
 class Cluster:
-    """An engine that gets pickles and merges in reverse order; nothing but partitions may hold data."""
+    """An engine that gets pickles and merges in reverse order; only partitions may contain data."""
 
     def __init__(self):
         self.mark = np.float64(MARK).tobytes()
@@ -305,7 +305,7 @@ FITS = {
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("name", FITS)
 def test_whole_fits_travel(name, several, tmp_path):
-    """All that any algorithm asks can travel, and the release is the same to the bit."""
+    """All queries of all algorithms can be pickled, and the release is the same to the bit."""
     rows = _marked(600) * [4.0, 3.0, 1.0, 1.0]
     rows[300, 1] = MARK
     data = rows
@@ -363,7 +363,7 @@ def test_each_unit_of_several_files_is_in_one_part_whatever_the_blocks(parts, tm
     assert seen[64] == seen[3000] == seen[1 << 22]
     if parts > 1:
         of_file = [[value % 500 for value in seen[64][0] if value // 500 == number] for number in range(4)]
-        assert len({tuple(places) for places in of_file}) == 4  # coins of other partitions are others
+        assert len({tuple(places) for places in of_file}) == 4  # other partitions have other coins
 
 
 @pytest.mark.parametrize("batches", [1, 3])
@@ -380,7 +380,7 @@ def test_parts_by_place_over_files_are_those_of_the_rows_in_memory(batches, tmp_
 
 
 def _values(chunk):
-    return np.asarray(chunk.let_in().values)[:, 0]
+    return np.asarray(chunk.included_units().values)[:, 0]
 
 
 def table_of(rows):

@@ -1,4 +1,4 @@
-"""Real and simulated units offer the same, and keep the same promises: a method's code cannot tell them apart."""
+"""Real and simulated units have the same interface and guarantees, so an algorithm cannot distinguish them."""
 
 import inspect
 from dataclasses import replace
@@ -45,7 +45,7 @@ every = pytest.mark.parametrize("name", POPULATIONS)
 
 
 def clip_of(population, radius):
-    """A clip on a fine grid; expected sums lie on no grid (of 2^0)."""
+    """A clip on a fine grid; expected sums are not rounded to a grid (2^0)."""
     return Clip(radius, 0 if isinstance(population, SimulatedPopulation) else int(np.log2(radius)) - 24)
 
 
@@ -112,7 +112,7 @@ def test_simulated_answers_are_about_the_real_ones(name):
     medians = [edges[np.searchsorted(p.counts_within(np.zeros(p.shape), edges), N / 2)] for p in (one, other)]
     assert medians[0] / medians[1] == pytest.approx(1.0, rel=0.15)
     sums = [clipped_sum(population, 1e4) for population in (one, other)]
-    if name == "vectors":  # rows lie around 0: only chance is left
+    if name == "vectors":  # rows are centred at 0, so the sum is random
         assert all(np.linalg.norm(total) < 10 * np.sqrt(N * SPECTRUM.sum()) for total in sums)
     else:
         assert np.linalg.norm(sums[0] - sums[1]) < 0.15 * np.linalg.norm(sums[0])

@@ -1,4 +1,4 @@
-"""u^T A u and the rest of the trace, for every operator: as of its explicit matrices, and rule 4 to the bit."""
+"""u^T A u and the rest of the trace, for every operator: equal to its explicit matrices, and rule 4 to the bit."""
 
 import numpy as np
 import pytest
@@ -134,7 +134,7 @@ def test_chunking_changes_no_bit():
 
 
 def test_wide_sparse_rows_stay_sparse():
-    """20,000 rows of 100,000 columns would be 16 GB."""
+    """20,000 dense rows of 100,000 columns would need 16 GB."""
     rng = np.random.default_rng(0)
     d = 100_000
     X = sparse.random_array((20_000, d), density=1e-4, format="csr", rng=rng)

@@ -1,4 +1,4 @@
-"""Columns asked together tell what each would tell by itself, and a unit moves each by no more than it may."""
+"""Columns queried together equal single columns, and a unit changes each by at most its sensitivity."""
 
 import math
 
@@ -80,7 +80,7 @@ def answers(name, units, squared, which=ALL):
 
 
 def numbers(name, units, squared):
-    """A unit's number in every column, as it is meant: rows that are bad anywhere are left out everywhere."""
+    """Reference for a unit's number in every column: a row that is invalid in any column is excluded from all."""
     shift = SHIFT if "shifted" in name or name in ("rows float32", "sparse people") else np.zeros(D)
     out = np.full((len(units), D), np.nan)
     with np.errstate(all="ignore"):

@@ -40,7 +40,7 @@ def quiet():
 
 @pytest.fixture(scope="module")
 def client():
-    """Two workers in threads of this process; a busy machine gets time to start them."""
+    """Two workers in threads of this process, with a long timeout for busy machines."""
     where = {"processes": False, "dashboard_address": ":0"}
     patient = {"distributed.comm.timeouts.connect": "300s", "distributed.scheduler.worker-ttl": None}
     with (
@@ -94,7 +94,7 @@ def test_people_are_brought_together_first(where, kind, client):
 
 def test_what_dask_brings_together_is_checked(monkeypatch):
     class Careless:
-        """Shuffles nothing."""
+        """A Dask frame whose shuffle moves no row."""
 
         def __init__(self, frame):
             self.frame = frame
@@ -123,7 +123,7 @@ def test_files_are_read_by_the_workers(tmp_path, client):
 
 @pytest.mark.parametrize("kind", ["frame", "files"])
 def test_people_are_brought_together_by_the_cluster_that_is_asked(kind, client, tmp_path):
-    """Not by the default scheduler, which would bring rows here."""
+    """The default scheduler would send rows to this process."""
     FRAME.iloc[:3000].to_parquet(tmp_path / "a.parquet")
     FRAME.iloc[3000:].to_parquet(tmp_path / "b.parquet")
     data = dd.from_pandas(FRAME, npartitions=3) if kind == "frame" else tmp_path
@@ -171,9 +171,9 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(data, units, s
         fit(data(), units)
 
 
-def test_an_algorithm_that_looks_at_single_units_is_refused(client):
+def test_an_algorithm_that_reads_single_units_is_refused(client):
     literal = {"mean_estimator": "privmean", "range_finder": "privrange"}
-    with pytest.raises(InvalidInputError, match="one after the other"):
+    with pytest.raises(InvalidInputError, match="units one by one"):
         fit(
             da.from_array(ROWS, chunks=(1000, 6)),
             engine=client,
@@ -184,7 +184,7 @@ def test_an_algorithm_that_looks_at_single_units_is_refused(client):
 
 
 def test_no_row_comes_back(client):
-    """What the caller gets of a query is far smaller than the data, and holds none of their bytes."""
+    """The answer that the caller gets is far smaller than the data, and contains none of their bytes."""
     mark = 1.2345678901234567
     rows = np.full((4000, 6), mark)
     seen = []
@@ -224,7 +224,7 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_fit_loses_nothing(tmp_path):
 
 
 def in_pieces(parts):
-    """A dataframe made of these frames, one partition each."""
+    """A Dask dataframe of these frames, one partition each."""
     return dd.from_map(lambda place: parts[place], range(len(parts)), meta=parts[0].iloc[:0])
 
 
@@ -239,19 +239,19 @@ def people(data):
 
 @pytest.mark.parametrize("where", ["threads", "cluster"])
 def test_rows_of_a_person_keep_their_order(where, client):
-    """Sums depend on it in their last bits; (1e16 + 1) - 1e16 is 0, and (1e16 - 1e16) + 1 is 1."""
+    """Sums depend on the order in their last bits: (1e16 + 1) - 1e16 is 0, and (1e16 - 1e16) + 1 is 1."""
     with client.as_current() if where == "cluster" else warnings.catch_warnings():
         assert people(dd.from_pandas(FRAME, npartitions=12)) == people(FRAME)
 
 
-def test_one_odd_id_is_nobody_elses_business():
-    """It is an id, as in memory, and not an error for all."""
+def test_one_unusual_id_changes_no_other_unit():
+    """It is an id, as it is in memory, and does not make the whole fit fail."""
     who = FRAME["who"].map("p{}".format).astype(object)
     for odd in (17, 0.5, b"p1", pd.Timestamp("2020-01-01"), 10**30):
         ids = who.to_numpy().copy()
         ids[5] = odd
         frame = FRAME.assign(who=pd.Series(ids, dtype=object))
-        with dask.config.set({"dataframe.convert-string": False}):  # or Dask makes text of objects
+        with dask.config.set({"dataframe.convert-string": False}):  # otherwise Dask converts objects to text
             assert people(in_pieces([frame.iloc[:3000], frame.iloc[3000:]])) == people(frame)
 
 
@@ -263,7 +263,7 @@ def test_ids_that_are_not_whole_numbers_and_names_that_are():
 
 
 def test_rows_that_were_chosen_by_their_values_have_no_fixed_places():
-    """Under replace, their number would otherwise be published as it is."""
+    """Under replace, their number would otherwise be released without noise."""
     array = da.from_array(ROWS, chunks=(1000, 6))
     source = open_source(array[array[:, 0] > 0])
     assert open_source(array).fixed_places

@@ -1,4 +1,4 @@
-"""What is left out of units: exact sums of numbers in [0, 1], the same for any order, form and chunking."""
+"""Counts of excluded rows: exact sums of numbers in [0, 1], the same for any order, form and chunking."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ def sums(operator, plan=None):
 
 def test_people_rows_and_shares():
     rows = np.ones((7, 2))
-    rows[[1, 3, 4], 0] = np.nan, np.inf, 1e200  # of a: one of three; of b: both; c keeps two
+    rows[[1, 3, 4], 0] = np.nan, np.inf, 1e200  # excluded: one of three rows of a, both rows of b, none of c
     assert sums(samples.people(rows, list("aaabbcc"))) == [2 * ONE, round(ONE / 3) + ONE]
     assert sums(samples.people(rows[:0], [])) == [0, 0]
     assert sums(samples.factors([np.zeros((0, 2)), rows[:2]])) == [ONE, ONE // 2], "no row: nothing is left out"

@@ -1,4 +1,4 @@
-"""The local engine: every chunk once, in bounded memory, and failures that do not hang."""
+"""The local engine reads every chunk once, in bounded memory, and does not hang after a failure."""
 
 import threading
 import time
@@ -16,7 +16,7 @@ from eigenveil.sources import Block, source
 
 @dataclass
 class Numbered:
-    """Partitions of blocks of one row, each holding its own number; counts how many were read."""
+    """A partition with blocks of one row, which contains the number of the block; counts the blocks read."""
 
     numbers: range
     read: list
@@ -28,7 +28,7 @@ class Numbered:
 
 
 class Slow(SlotsQuery):
-    """Counts, slowly; fails at a number."""
+    """A slow query that counts rows, and fails at a given number."""
 
     def __init__(self, partitions, read, fails=None):
         super().__init__(partitions)
@@ -56,7 +56,7 @@ def test_every_chunk_once_and_few_in_memory(threads):
     assert LocalEngine(threads).reduce(cut(read), FullPlan(), query).tolist() == [30, 0, 40]
     done = query.watch[2]
     assert sorted(number for number, _ in done) == list(range(70))
-    before = [ahead - place - 1 for place, (_, ahead) in enumerate(done)]  # read and not done
+    before = [ahead - place - 1 for place, (_, ahead) in enumerate(done)]  # read, but not finished
     assert max(before) <= 2 * threads + threads + 1
 
 
@@ -78,12 +78,12 @@ def test_no_units(threads):
 def test_map_is_in_the_order_of_the_data(threads):
     plan = PoissonPlan(0.5)
     kept = np.concatenate([~plan.skip(0, 0, 30), ~plan.skip(2, 0, 40)])
-    blocks = LocalEngine(threads).map(cut([]), plan, Chunk.let_in)
+    blocks = LocalEngine(threads).map(cut([]), plan, Chunk.included_units)
     assert [float(block.values[0, 0]) for block in blocks] == np.flatnonzero(kept).tolist()
 
 
 class Asked:
-    """A partition that notes, for each of its blocks, that it was asked for."""
+    """A partition that records when each of its blocks is requested."""
 
     def __init__(self, partition, blocks):
         self._partition, self.asked = partition, [threading.Event() for _ in range(blocks + 1)]
@@ -99,7 +99,7 @@ class Asked:
 
 
 class NextFirst(SlotsQuery):
-    """Is done with a chunk only when the one after it has been asked for."""
+    """A query that finishes a chunk only after the next one was requested."""
 
     def __init__(self, asked):
         super().__init__(1)
@@ -108,7 +108,7 @@ class NextFirst(SlotsQuery):
     def add(self, state, chunk):
         asked, done, lock = self.watch
         number = int(chunk.block.values[0, 0])
-        came = all(done) and asked[number + 1].wait(20)  # 20 seconds pass only where this fails
+        came = all(done) and asked[number + 1].wait(20)  # waits 20 seconds only if the test fails
         with lock:
             done.append(came)
         return super().add(state, chunk)
@@ -127,7 +127,7 @@ def test_the_next_block_is_read_while_this_one_is_computed(tmp_path, monkeypatch
     units = samples.people(path, "who") if kind == "people" else samples.rows(path)
     engine = LocalEngine(threads, memory=memory)
     (partition,) = engine.keeping(units).source.partitions()
-    for _ in range(2):  # from the file, and from what was kept of it
+    for _ in range(2):  # from the file, and from the cache
         asked = Asked(partition, 12)
         query = NextFirst(asked.asked)
         assert engine.reduce([asked], FullPlan(), query).tolist() == [12]

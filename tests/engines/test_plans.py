@@ -33,16 +33,16 @@ def test_coins_are_fresh_uniform_and_differ_by_round_and_key():
 
 
 def test_no_two_units_share_a_coin():
-    """Whatever their round, partition and place: also where numbers could be taken for one another."""
+    """For any round, partition and place, including numbers whose labels could be confused."""
     coins = Coins(b"key")
     several = [
         coins.toss(round_, partition, 0, 50_000) for round_ in (0, 1, 11) for partition in (0, 1, 2, 11, 12)
     ]
-    assert len(np.unique(np.concatenate(several))) == 15 * 50_000  # 64 bits each: none by chance
+    assert len(np.unique(np.concatenate(several))) == 15 * 50_000  # 64 bits each: no collision by chance
 
 
 def test_coins_of_the_first_partition_are_those_of_one_pass():
-    """Seeded runs give what they gave before there were partitions."""
+    """Seeded runs give the same results as before partitions were introduced."""
     stream = b"".join(hashlib.shake_256(b"keycoins:7:%d" % block).digest(8 * 4096) for block in range(3))
     np.testing.assert_array_equal(
         Coins(b"key").toss(7, 0, 100, 9000), np.frombuffer(stream, "<u8")[100 : 100 + 9000]
@@ -51,7 +51,7 @@ def test_coins_of_the_first_partition_are_those_of_one_pass():
 
 @pytest.mark.parametrize("kind", ["part", "poisson"])
 def test_coins_of_a_partition_are_uniform_and_independent_of_the_others(kind):
-    """Who is let in there: the right share, and no more of those at the same place elsewhere."""
+    """The share of included units is right, and does not depend on units at the same place in other partitions."""
     plan = DisjointPlan(2).part(0) if kind == "part" else PoissonPlan(0.5)
     first, second, third = (~plan.skip(partition, 0, 100_000) for partition in (0, 1, 7))
     for one, other in ((first, second), (second, third), (first, third)):
@@ -140,7 +140,7 @@ def test_bad_arguments():
 
 
 def test_ranges_survive_a_replacement_only_where_places_are_fixed():
-    """mutant: parts by place claim to survive a replacement where people are in the order of their ids."""
+    """mutant: parts by place claim to be stable under replacement if people are in the order of their ids."""
     assert RangePlan(0, 10).split(2, b"").stable_under == ()
     fixed = RangePlan(0, 10, fixed_places=True).split(2, b"")
     assert fixed.stable_under == ("replacement", "emptying")

@@ -1,4 +1,4 @@
-"""What is read ahead is what would have been read, and nothing else is answered from it."""
+"""Answers that were read ahead equal those of later passes, and are used for no other query."""
 
 import pickle
 
@@ -20,7 +20,7 @@ U = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 2)))[0]
 
 
 def populations(*, threads=1):
-    """Three populations of the same units, which count their passes together, and what they are asked."""
+    """Three populations of the same units with a common counter of passes, and their queries."""
     units, passes = samples.rows(ROWS), Passes()
     engine = LocalEngine(threads)
     first = SampledPopulation(units, MeanRows(), engine=engine, passes=passes)
@@ -73,9 +73,13 @@ def test_variances_along_the_same_directions_are_computed_once_and_are_the_same(
 
     want = answers(asked())
     ahead, calls = asked(), []
-    real = RowsOperator.variances
-    counting = lambda self, *given: calls.append(1) or real(self, *given)  # noqa: E731
-    monkeypatch.setattr(RowsOperator, "variances", counting)
+    variances, spreading = RowsOperator.variances, RowsOperator.spreading
+
+    def counted(compute):
+        return lambda *given: calls.append(1) or compute(*given)
+
+    monkeypatch.setattr(RowsOperator, "variances", counted(variances))
+    monkeypatch.setattr(RowsOperator, "spreading", lambda self, along: counted(spreading(self, along)))
     read_ahead(*ahead)
     assert len(calls) == (0 if form == "people" else 1)
     assert all(map(same, answers(ahead), want))
@@ -119,7 +123,7 @@ def test_units_are_counted_from_what_was_read_around_0():
     read_ahead(Asked(asked.population, np.zeros(4), EDGES))
     assert asked.population.tally() == (299, 300)
     assert passes.made == 1
-    read_ahead(asked)  # around another centre, other units might be bad
+    read_ahead(asked)  # around another centre, other units might be invalid
     assert asked.population.tally() == (299, 300)
     assert passes.made == 3
 

@@ -42,7 +42,7 @@ def quiet():
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory):
-    """Two threads of one Java process; a task that fails is tried four times."""
+    """Two threads of one Java process; a task is tried at most four times."""
     from pyspark.sql import SparkSession
 
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
@@ -76,7 +76,7 @@ def test_rows_give_the_same_release_however_they_are_cut(partitions, spark):
 
 
 def test_partitions_without_rows_change_nothing(spark):
-    """Most of 40 partitions are empty, at the start, in between and at the end; and one that is all there is."""
+    """Most of 40 partitions are empty: at the start, in between and at the end. Also one partition with all rows."""
     from pyspark.sql import functions
 
     frame = spark.createDataFrame(PLAIN)
@@ -110,7 +110,7 @@ def test_people_are_brought_together_first(kind, spark):
 
 
 def rows_of_people(frame):
-    """Every person's rows as bytes, in their order; people in any."""
+    """Every person's rows as bytes, in order; people are in any order."""
     found = []
     for block in open_source(frame, units="who").blocks():
         found += [block.between(u, u + 1).values.tobytes() for u in range(block.units)]
@@ -126,7 +126,7 @@ def test_a_persons_rows_are_in_one_order_however_they_arrive(spark, monkeypatch)
     for other in others:
         assert rows_of_people(other) == people
         same(fit(other, "who"), release)
-    real = type(first).sortWithinPartitions  # by buckets alone, rows come as they arrive, and that is seen
+    real = type(first).sortWithinPartitions  # rows would be in order of arrival; the check detects it
     monkeypatch.setattr(type(first), "sortWithinPartitions", lambda self, bucket, *_: real(self, bucket))
     assert any(rows_of_people(other) != people for other in others)
 
@@ -158,8 +158,8 @@ def test_what_spark_brings_together_is_checked(spark, monkeypatch):
         open_source(frame, units="who")
 
 
-def test_a_unit_has_the_same_coin_in_every_pass_though_spark_would_order_rows_anew(spark):
-    """A frame of random order is computed once, so parts stay disjoint and whole."""
+def test_a_unit_has_the_same_coin_in_every_pass_though_spark_would_reorder_rows(spark):
+    """A frame in random order is computed once, so parts stay disjoint and complete."""
     from pyspark.sql import functions
 
     frame = spark.createDataFrame(PLAIN).repartition(4).orderBy(functions.rand())
@@ -190,7 +190,7 @@ def test_no_partition_is_left_out_or_asked_twice(spark, monkeypatch):
 
 
 def test_a_partition_that_is_not_the_one_that_was_kept_is_refused(spark):
-    """As if Spark had computed it again: another copy, or fewer blocks."""
+    """This happens if Spark computes it again: another copy, or fewer blocks."""
     source = open_source(spark.createDataFrame(PLAIN).repartition(3))
     for change in (lambda copy, records: (copy + 1, records), lambda copy, records: (copy, records + 1)):
         found = source.rows.found | {1: change(*source.rows.found[1])}
@@ -267,12 +267,12 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(table, units, 
 
 def test_an_algorithm_that_looks_at_single_units_is_refused(spark):
     operator = samples.rows(spark.createDataFrame(PLAIN))
-    with pytest.raises(InvalidInputError, match="one after the other"):
+    with pytest.raises(InvalidInputError, match="units one by one"):
         SampledPopulation(operator, Products(np.eye(6)[:, :1]), engine=SparkEngine()).tensors()
 
 
 def test_no_row_comes_back(spark, monkeypatch):
-    """What the driver gets of a query holds none of the data's bytes, and is small."""
+    """The answer that the driver gets is small and contains none of the data's bytes."""
     mark = 1.2345678901234567
     seen = []
     real = SparkEngine._answers
@@ -285,7 +285,7 @@ def test_no_row_comes_back(spark, monkeypatch):
 
 
 class Dying(SlotsQuery):
-    """Kills the Python worker that it is on, the first time."""
+    """A query that kills its Python worker the first time."""
 
     def __init__(self, partitions, path):
         object.__setattr__(self, "partitions", partitions)

@@ -1,4 +1,4 @@
-"""The promises of `Population`, kept by explicit tensors."""
+"""The guarantees of `Population`, for explicit tensors."""
 
 import math
 from fractions import Fraction
@@ -36,8 +36,8 @@ def answers(array, centre, **options):
 
 
 @given(populations(), st.randoms(use_true_random=False))
-def test_a_unit_adds_the_same_bits_whoever_else_is_there(array, random):
-    """Rule 4: the answer is the sum of the answers for single units, in any order, to the last bit."""
+def test_a_unit_adds_the_same_bits_whatever_the_other_units_are(array, random):
+    """Rule 4: the answer equals the sum of the answers for single units, in any order, to the last bit."""
     centre = np.full(array.shape[1:], 0.3)
     count, counts, total = answers(array, centre)
     alone = [answers(array[i : i + 1], centre) for i in range(len(array))]
@@ -63,7 +63,7 @@ def test_bits_do_not_depend_on_block_size_or_place(d, monkeypatch):
 
 
 def test_equal_rows_have_equal_norms():
-    """4001 equal rows gave two distinct norms with BLAS; here all fall on the same side of every edge."""
+    """With BLAS, 4001 equal rows had two distinct norms; here all are on the same side of every edge."""
     row = np.random.default_rng(0).normal(size=200)
     counts = TensorPopulation(np.tile(row, (4001, 1))).counts_within(np.zeros(200), EDGES)
     assert set(counts.tolist()) == {0, 4001}

@@ -1,4 +1,4 @@
-"""Surveyors: exact products in the end, and radii that drown in their centre."""
+"""Surveyors: exact final products, and radii below the rounding error of the centre."""
 
 import copy
 import itertools
@@ -44,7 +44,7 @@ def test_to_single_has_24_bits_and_is_near(x):
         assert math.ldexp(math.frexp(y)[0], 24).is_integer()
 
 
-def test_a_huge_centre_with_a_small_radius_clips_everyone_to_nothing():
+def test_a_huge_centre_with_a_small_radius_clips_all_units_to_zero():
     rows, W = np.ones((5, 2)), np.eye(2)
     centre = np.full((2, 2), 1e38)
     for surveyor, chunk in (
@@ -56,7 +56,7 @@ def test_a_huge_centre_with_a_small_radius_clips_everyone_to_nothing():
 
 
 def test_sums_survive_a_centre_far_larger_than_the_radius():
-    """Large parts cancel: the sums are taken modulo 2^64 and still come out right."""
+    """Large parts cancel: sums modulo 2^64 are still correct."""
     rng = np.random.default_rng(0)
     n, d = 40_000, 3
     rows = np.array([[3.0, 4.0, 5.0]]) + rng.normal(size=(n, d)) * 1e-5
@@ -77,13 +77,13 @@ def test_sums_survive_a_centre_far_larger_than_the_radius():
 
 
 def excess(whole, clip):
-    """How many radii long integers are if they are longer than one, exactly; else 0."""
+    """Norm of an integer array in radii, exactly, if it exceeds 1; else 0."""
     square = sum(int(v) ** 2 for v in np.ravel(whole)) * Fraction(4) ** clip.exponent
     return math.sqrt(square / Fraction(clip.radius) ** 2) if square > Fraction(clip.radius) ** 2 else 0.0
 
 
 def near_the_shift(bits, *, d=4, m=2, trials=6):
-    """Rows within a fraction of their shift, and clips about their norms, of 2^bits to 2^(bits + 1) steps."""
+    """Rows close to their shift, and clips of about their norms, with 2^bits to 2^(bits + 1) steps."""
     rng = np.random.default_rng(0)
     W = np.linalg.qr(rng.normal(size=(d, m)))[0]
     for size, close in itertools.product((0, 22), (0, -10, -20, -22, -24, -30, -50)):
@@ -97,7 +97,7 @@ def near_the_shift(bits, *, d=4, m=2, trials=6):
 
 @pytest.mark.parametrize("bits", [16, 22, 26, 28, 29, 30, 31])
 def test_a_sparse_row_near_a_large_shift_adds_the_radius_at_most(bits):
-    """c x y^T/grid is up to 2^22 times the radius before the shift is subtracted, beyond what 1.5 2^52 can round.
+    """c x y^T/grid is up to 2^22 times the radius before the shift is subtracted, too large for 1.5 2^52.
 
     mutant: the addition of 1.5 2^52 is used for all rows.
     """
@@ -110,7 +110,7 @@ def test_a_sparse_row_near_a_large_shift_adds_the_radius_at_most(bits):
 
 @pytest.mark.parametrize(("size", "n", "bits"), [(22, 1 << 12, 31), (22, 1 << 15, 26), (24, 1 << 17, 24)])
 def test_many_sparse_rows_near_a_large_shift_sum_up_exactly(size, n, bits):
-    """The sum of Y is beyond 2^63: equal rows add n times what one adds, up to what is rounded down in the end.
+    """The sum of Y exceeds 2^63: n equal rows add n times as much as one row, up to the final rounding down.
 
     mutant: the sum of Y is kept in one word of 64 bits.
     """
@@ -133,7 +133,7 @@ def test_many_sparse_rows_near_a_large_shift_sum_up_exactly(size, n, bits):
 
 
 def test_words_of_the_sum_of_y_hold_two_thousand_million_rows():
-    """The row that makes Y largest: 2^31 times each of its words is within 64 bits, and their sum is exact."""
+    """For the row with the largest Y, 2^31 times each of its words fits into 64 bits, and the sum is exact."""
     largest = 0
     for x, W, shift, clip in near_the_shift(31):
         surveyor = SparseRowSurveyor(W, np.zeros((4, 2)), [clip], shift=shift)
@@ -151,7 +151,7 @@ def test_words_of_the_sum_of_y_hold_two_thousand_million_rows():
 
 
 @pytest.mark.parametrize("kind", [RowSurveyor, SparseRowSurveyor])
-def test_parts_add_up_to_the_whole(kind):
+def test_merged_parts_equal_the_whole(kind):
     rng = np.random.default_rng(0)
     rows, W, centre = rng.normal(size=(90, 6)), rng.normal(size=(6, 2)), rng.normal(size=(6, 2))
     turn = sparse.csr_array if kind is SparseRowSurveyor else np.asarray
@@ -213,6 +213,6 @@ def test_rows_of_both_types_add_up():
 
 
 def test_grids_given_as_numpy_integers_are_exact():
-    """Powers of numpy integers overflow, and an inner radius made of them would be far too small."""
+    """Powers of numpy integers overflow, and would make an inner radius far too small."""
     assert Clip(1000.0, np.int64(-20)) == Clip(1000.0, -20)
     assert type(Clip(1000.0, np.int64(-20)).exponent) is int

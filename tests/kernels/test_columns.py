@@ -1,4 +1,4 @@
-"""Columns find their numbers in their own memory: as a copy, in another process, when the first is gone."""
+"""Columns read their own memory: after a copy, in another process, and when the original was deleted."""
 
 import copy
 import gc
@@ -30,7 +30,7 @@ def rows_of(dtype, seed=0):
 
 
 def answers(block):
-    """What comes out of a block: its rows, and the sums of two surveyors."""
+    """Results for a block: its rows, and the sums of two surveyors."""
     rows, gram = RowSurveyor(np.eye(D, 2), np.zeros((D, 2)), [Clip(1.0, -20)]), GramSurveyor(D, [Clip(1.0, -20)])
     return [np.asarray(block), rows.add(block), *rows.sums(), gram.add(block), *gram.sums()]
 
@@ -41,7 +41,7 @@ def same(got, want):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda block: pickle.loads(pickle.dumps(block))])  # noqa: S301
-def test_a_copy_reads_its_own_numbers_when_the_first_is_gone(again, dtype):
+def test_a_copy_reads_its_own_numbers_when_the_original_was_deleted(again, dtype):
     rows = rows_of(dtype)
     for _ in each_variant():
         want, part = answers(rows), answers(rows[11:50])
@@ -49,10 +49,10 @@ def test_a_copy_reads_its_own_numbers_when_the_first_is_gone(again, dtype):
         second, slice_of_second = again(first), again(first[11:50])
         if again is not copy.copy:
             for column in first._columns:
-                column[:] = -7.0  # what a copy must not see
+                column[:] = -7.0  # values that a copy must not read
         del first
         gc.collect()
-        others = [np.full(N, 3.0, dtype=dtype) for _ in range(50)]  # likely where the first was
+        others = [np.full(N, 3.0, dtype=dtype) for _ in range(50)]  # likely at the address of the original
         same(answers(second), want)
         same(answers(slice_of_second), part)
         same(answers(second[11:50]), part)

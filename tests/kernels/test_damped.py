@@ -1,4 +1,4 @@
-"""Norms of damped units from what lies along the directions alone: those of the explicit tensors."""
+"""Norms of damped units, computed from the products with the directions alone, equal those of explicit tensors."""
 
 import pickle
 
@@ -14,7 +14,7 @@ from kernels.test_loops import each_variant, problems
 
 
 def question(d, m, seed=0, inside=0.3):
-    """W, C and P of a last round about m directions."""
+    """W, C and P of a last round with m directions."""
     rng = np.random.default_rng(seed)
     V = np.linalg.qr(rng.normal(size=(d, m)))[0]
     weights = rng.uniform(0.3, 1.0, size=m)

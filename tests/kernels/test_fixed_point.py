@@ -1,4 +1,4 @@
-"""Rule 3: clipping is never above the radius, checked in rational arithmetic."""
+"""Rule 3: clipped norms never exceed the radius, checked in rational arithmetic."""
 
 import math
 from fractions import Fraction
@@ -119,7 +119,7 @@ def test_exact_dots_have_the_bits_of_exact_sums(seed, rows, spread, nasty):
     rng = np.random.default_rng(seed)
     matrix = np.ldexp(rng.normal(size=(rows, 3)), rng.integers(-spread, spread + 1, size=(rows, 3)))
     matrix[rng.random((rows, 3)) < 0.2] = 0.0
-    matrix[rows // 2 :, 0] = -matrix[: rows - rows // 2, 0]  # much of it cancels
+    matrix[rows // 2 :, 0] = -matrix[: rows - rows // 2, 0]  # most terms cancel
     matrix[: len(nasty), 1] = nasty[:rows]
     vector = rng.normal(size=rows)
     with np.errstate(all="ignore"):
@@ -128,7 +128,7 @@ def test_exact_dots_have_the_bits_of_exact_sums(seed, rows, spread, nasty):
 
 
 @given(st.lists(entries.filter(math.isfinite) | st.floats(2.0**-130, 2.0**-120), min_size=1))
-def test_to_single_is_the_same_by_the_machine_and_by_parts(values):
-    """Finite numbers one by one take the quick way where they can; beside a huge one all take the slow way."""
+def test_both_paths_of_to_single_agree(values):
+    """Single numbers use the fast path if possible; in an array with a huge number all use the slow path."""
     slow = to_single(np.array([*values, 2.0**200]))[:-1]
     assert np.array([to_single(np.array([value]))[0] for value in values]).tobytes() == slow.tobytes()

@@ -1,4 +1,4 @@
-"""Sums of x x^T over integer rows: exact, the same bits everywhere, and never beyond the radius."""
+"""Sums of x x^T over integer rows: exact, the same bits in every variant, and never beyond the radius."""
 
 import math
 import pickle
@@ -17,7 +17,7 @@ CLIPS = [Clip(1.5, -24), Clip(40.0, -17)]
 
 
 def whole_rows(surveyor, rows):
-    """Rows as the integers that are multiplied, for one clip."""
+    """Rows as the integers that BLAS multiplies, for one clip."""
     y = np.empty((1, *rows.shape))
     surveyor._whole(rows, None, np.empty(len(rows)), y)
     return y[0]
@@ -29,7 +29,7 @@ def survey(rows, clips=CLIPS, *, shift=None, skip=None):
 
 
 def length(whole, clip):
-    """Frobenius norm of an integer matrix in grid steps, squared: exactly."""
+    """Squared Frobenius norm of an integer matrix in grid steps, exactly."""
     return sum(int(value) ** 2 for value in np.ravel(whole)) * Fraction(4) ** clip.exponent
 
 
@@ -61,7 +61,7 @@ def test_no_row_moves_the_sum_by_more_than_the_radius(problem, scale, times, fin
         np.testing.assert_array_equal(step, step.T)
 
 
-def test_clipping_takes_hardly_more_than_it_has_to():
+def test_clipping_removes_little_more_than_necessary():
     rows = np.random.default_rng(0).normal(size=(20, 30)) * 1e3
     for i in range(len(rows)):
         _, sums = survey(rows[i : i + 1])
@@ -84,7 +84,7 @@ def test_sums_are_those_of_the_clipped_matrices():
 
 
 def test_floats_sum_integers_exactly():
-    """As whole numbers of any size do, over rows that all lie at the radius."""
+    """They agree with Python integers, for rows that all lie at the radius."""
     rows = np.random.default_rng(2).normal(size=(3000, 5)) * 1e6
     clip = Clip(1.0, -31)
     surveyor = GramSurveyor(5, [clip])
@@ -98,8 +98,8 @@ def test_floats_sum_integers_exactly():
 
 
 @pytest.mark.parametrize("radius", [math.nextafter(4.0**k * 2**odd, 0.0) for k in (-60, 0, 9) for odd in (0, 1)])
-def test_the_longest_rows_leave_room_for_as_many_as_are_summed(radius):
-    """2^21 rows as floats and 2^31 as 64-bit integers, where the radius is just below a power of two.
+def test_sums_of_the_longest_rows_do_not_overflow(radius):
+    """2^21 rows fit into floats and 2^31 into 64-bit integers, for a radius just below a power of two.
 
     mutants: `_BITS` 33 in place of 32; more than 2^(53 - `_BITS`) rows summed as floats.
     """
@@ -107,20 +107,20 @@ def test_the_longest_rows_leave_room_for_as_many_as_are_summed(radius):
     far = np.full((1, 1), 1e60)
     ((entry,),) = whole_rows(surveyor, far).tolist()
     square = int(entry) ** 2
-    assert square > 2**30  # the longest there are: not a trivial check
+    assert square > 2**30  # the longest rows, so the check is not trivial
     assert square * gram._MOST_ROWS <= 2**53
     assert square * 2**31 < 2**63
     surveyor.add(far, None)
     surveyor._multiply()
-    surveyor._near *= gram._MOST_ROWS - 1  # as if there had been as many rows
+    surveyor._near *= gram._MOST_ROWS - 1  # as after that many rows
     surveyor._rows = gram._MOST_ROWS - 1
     surveyor.add(far, None)
     surveyor._settle()
     assert surveyor._sums.item() == square * gram._MOST_ROWS
 
 
-def test_rounding_the_sum_down_is_paid_for():
-    """On a coarse grid, where a step an entry is much of the radius: a row still moves the sum by no more than it.
+def test_rounding_the_sum_down_is_included_in_the_sensitivity():
+    """A row changes the sum by at most the radius, also if one grid step per entry is a large part of it.
 
     mutant: the steps by which the sum is rounded down are not subtracted from the radius.
     """
@@ -134,7 +134,7 @@ def test_rounding_the_sum_down_is_paid_for():
         step = survey(np.concatenate([others, row]), [clip])[1][0] - survey(others, [clip])[1][0]
         assert length(step, clip) <= 1
         closest = max(closest, length(step, clip))
-    assert closest > 0.7  # rows come near it
+    assert closest > 0.7  # some rows come close to it
 
 
 @pytest.mark.parametrize("most", [256, 1000])
@@ -147,7 +147,7 @@ def test_moving_floats_into_integers_changes_nothing(monkeypatch, most):
     np.testing.assert_array_equal(before, survey(rows)[1])
 
 
-def test_parts_add_up_to_the_whole():
+def test_merged_parts_equal_the_whole():
     rows = np.random.default_rng(4).normal(size=(90, 6))
     surveyor = GramSurveyor(6, CLIPS)
     for i in range(3):
@@ -157,7 +157,7 @@ def test_parts_add_up_to_the_whole():
     np.testing.assert_array_equal(surveyor.sums(), survey(rows)[1])
 
 
-def test_bad_rows_add_nothing():
+def test_invalid_rows_add_nothing():
     rows = np.ones((6, 3))
     rows[1, 0], rows[2, 1], rows[3, 2], rows[4, 0] = math.nan, math.inf, 1e200, 1e80
     norms, sums = survey(rows)

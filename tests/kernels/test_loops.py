@@ -15,7 +15,7 @@ from eigenveil.kernels.single_row_loop import SPAN, SingleRowLoop, fits, single_
 from eigenveil.kernels.sparse_row_loop import SparseRowLoop, SparseSpread
 
 EXPONENTS, INNER = [-20, -18], [1.5, 4.0]
-COARSE = [-11, -10]  # what single precision can hold: (inner + ||C||) 2^11 is below SPAN
+COARSE = [-11, -10]  # single precision is possible: (inner + ||C||) 2^11 is below SPAN
 KINDS = {"double": (RowLoop, EXPONENTS), "single": (SingleRowLoop, COARSE)}
 VARIANTS = [
     "plain",
@@ -44,9 +44,9 @@ def problems(draw, single=None):
         rows = rows.astype(np.float32) if single else rows
     W = rng.normal(size=(d, m))
     C = np.ldexp(np.rint(np.ldexp(rng.normal(size=(d, m)), 15)), -15) * draw(st.sampled_from([0.0, 2.0**-45, 1.0]))
-    if draw(st.booleans()):  # a centre that is known without being multiplied
+    if draw(st.booleans()):  # a centre for which C^T x is not computed
         C = np.float32(W * rng.normal(size=m) * 2.0 ** draw(st.integers(-30, 30))).astype(float)
-    if n and draw(st.booleans()):  # a row near the centre
+    if n and draw(st.booleans()):  # a row close to the centre
         rows[-1] = 1.0
         C = np.float32(np.tile(W.sum(axis=0), (d, 1))).astype(float)
     shift = rng.normal(size=d) if draw(st.booleans()) else None
@@ -62,8 +62,8 @@ def survey(rows, W, C, shift, skip, *, kind="double"):
 
 @settings(max_examples=40)
 @given(problems(), st.integers(1, 12))
-def test_what_is_projected_out_in_the_loop_is_so_to_the_bit(problem, rank):
-    """In every variant, for rows and columns, as if rows had been projected before."""
+def test_projection_in_the_loop_is_exact_to_the_bit(problem, rank):
+    """Every variant, for rows and columns, equals a loop over rows that were projected before."""
     rows, W, C, shift, skip = problem
     removed = np.random.default_rng(rank).normal(size=(rows.shape[1], rank)) / 4
     same = {"inner": INNER, "exponents": EXPONENTS, "f_scale": 2.0**30}
@@ -83,7 +83,7 @@ def test_the_loops_are_compiled_here():
 
 
 def each_variant():
-    """The numpy twin and every compiled variant this machine can run, one after the other."""
+    """Yield the numpy version and every compiled variant that this machine can run."""
     for variant in ["numpy", *VARIANTS]:
         with pytest.MonkeyPatch.context() as patch:
             if variant == "numpy":
@@ -125,7 +125,7 @@ def test_sparse_numpy_twin_and_all_variants_give_the_same_bits(problem):
 @settings(max_examples=40)
 @given(problems())
 def test_sparse_rows_around_a_centre_of_0_give_the_bits_of_one_that_is_computed(problem):
-    """Where C is 0 its columns are left out."""
+    """If C is 0, its columns are not computed."""
     rows, W, C, shift, skip = problem
     csr = sparse.csr_array(np.where(np.abs(rows) < 0.7, 0.0, rows).astype(np.float64))
     for _ in each_variant():
@@ -184,7 +184,7 @@ def test_columns_give_the_same_bits_as_rows(problem):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_row_adds_the_same_bits_wherever_it_stands(kind):
+def test_a_row_adds_the_same_bits_at_every_position(kind):
     @settings(max_examples=60)
     @given(problems(single=True if kind == "single" else None), st.randoms(use_true_random=False))
     def search(problem, random):
@@ -239,7 +239,7 @@ def test_norms_are_upper_bounds_where_the_centre_nearly_cancels(closeness):
 @pytest.mark.parametrize("stretch", [1.0, 1e-3])
 @pytest.mark.parametrize("size", [5e-324, 1e-160, 1e-8, 1.0, 1e8, 1e70])
 def test_norms_are_upper_bounds_where_the_centre_is_a_multiple_of_the_directions(scale, stretch, size):
-    """C^T x is then not computed. C is in single precision, so no exact multiple.
+    """C^T x is then not computed. C is in single precision, so it is not an exact multiple.
 
     mutant: `distance_from_multiples` is 0.
     """
@@ -261,7 +261,7 @@ def test_norms_are_upper_bounds_where_the_centre_is_a_multiple_of_the_directions
 
 
 def test_norms_where_the_rounding_of_the_centre_goes_one_way():
-    """All entries of C are rounded down, and x lies where that hides most.
+    """All entries of C are rounded down, and x is chosen so that the effect is largest.
 
     mutant: `distance_from_multiples` is 0.
     """
@@ -274,21 +274,21 @@ def test_norms_where_the_rounding_of_the_centre_goes_one_way():
     x = np.ones((1, d))
     loop = RowLoop(W, C, inner=[], exponents=[], f_scale=1.0)
     assert loop.multiples is not None
-    loop.multiples = multiples  # as far off as rounding to single precision can be
+    loop.multiples = multiples  # the largest error of rounding to single precision
     loop.error = norm_error(d, 2) + distance_from_multiples(W, C, multiples)
     (norm,) = loop.add(x)
     exact = squared_norm(x, loops.row_product(x, W)[0].tolist(), C)
     assert Fraction(float(norm)) ** 2 >= exact
     loop.error = norm_error(d, 2)
     (norm,) = loop.add(x)
-    assert Fraction(float(norm)) ** 2 < exact  # so the distance is needed
+    assert Fraction(float(norm)) ** 2 < exact  # so the test depends on the distance
 
 
 @pytest.mark.parametrize(
     "C",
     [
-        np.eye(6, 2),  # no multiple of W
-        np.outer(np.arange(6.0), [1.0, 0.0]),  # one column: rows may come close to it
+        np.eye(6, 2),  # not a multiple of W
+        np.outer(np.arange(6.0), [1.0, 0.0]),  # one column: rows may be close to it
         np.full((6, 2), 2.0**40),
     ],
 )
@@ -300,7 +300,7 @@ def test_other_centres_are_multiplied(C):
 @pytest.mark.parametrize("kind", ["rows", "sparse rows"])
 def test_norms_near_the_centre_where_every_rounding_goes_the_same_way(kind):
     """Of the 1000 terms of C^T x the first is 1.0625, the others a little more than half a unit in its last place,
-    so that every addition rounds up, and what is computed for ||x y^T - C||^2 is too small.
+    so every addition rounds up, and the computed ||x y^T - C||^2 is too small.
 
     mutants: `norm_error` is 0; the relative error of sparse rows is 0.
     """
@@ -321,7 +321,7 @@ def test_norms_near_the_centre_where_every_rounding_goes_the_same_way(kind):
 
 def test_single_norms_where_every_rounding_goes_the_same_way():
     """Of the 64 terms of C^T x the first is 1.0625, the others a little more than half a unit in its last place,
-    so that every addition rounds up: the error comes near its bound, and makes the computed norm too small.
+    so every addition rounds up: the error is close to its bound, and makes the computed norm too small.
 
     mutant: the error bound of single precision is 16 times too small.
     """
@@ -353,7 +353,7 @@ def squared_norm(x, y, C):
 
 
 def assert_single_norm_is_right(x, W, C):
-    """An upper bound of what is added (y in single or in double precision), and by 1 % at most."""
+    """It exceeds the norm of the contribution (y in single or in double precision), by at most 1 %."""
     assert fits(W, C)
     loop = SingleRowLoop(W, C, inner=[], exponents=[], f_scale=1.0)
     square = Fraction(float(loop.add(x)[0])) ** 2
@@ -408,7 +408,7 @@ def test_single_rounding_is_as_near_as_stated(inner, scale):
 
 
 def test_single_sums_do_not_overflow():
-    """Far more rows than 32 bits hold, all at the largest integer that is allowed."""
+    """Far more rows than fit into 32 bits, all with the largest allowed integer."""
     x, W = np.full((5000, 1), 1e4, dtype=np.float32), np.ones((1, 1))
     loop = SingleRowLoop(W, np.zeros((1, 1)), inner=[SPAN], exponents=[0], f_scale=1.0)
     loop.add(x)

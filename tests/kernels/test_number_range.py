@@ -1,7 +1,7 @@
 """Rule 14: at the edge of the number range no unit adds more than the radius, and every norm is an upper bound.
 
-Rows and public matrices are put together of zeros, subnormals, numbers whose squares underflow and numbers whose
-squares nearly overflow, in a fixed order; every loop is searched, compiled and in numpy, in exact arithmetic.
+Rows and public matrices consist of zeros, subnormals, numbers whose squares underflow and numbers whose squares
+nearly overflow, in a fixed order. Every loop, compiled and in numpy, is searched in exact arithmetic.
 """
 
 import itertools
@@ -59,7 +59,7 @@ def rows_of(values):
 
 @pytest.fixture(params=["compiled", "numpy"])
 def rows(request, monkeypatch):
-    """Rows for one loop or the other; fewer of them in numpy, which is slow."""
+    """Rows for the compiled or the numpy loop; fewer for numpy, which is slow."""
     if request.param == "numpy":
         monkeypatch.setattr(loops, "_LIBRARY", None)
         return rows_of([0.0, 5e-324, 1e-163, 1.0, 1e154])
@@ -70,14 +70,14 @@ BACKGROUND = np.array([[1.0, 2.0, -3.0], [1e-163, 1e154, 0.0], [0.5, -1e-200, 1e
 
 
 def exceeds(step, clip, *, symmetric=False):
-    """Whether integers are longer than the radius, exactly; of symmetric ones the upper triangle counts twice."""
+    """Whether integers exceed the radius, exactly; entries off the diagonal of symmetric matrices count twice."""
     if symmetric:
         step = np.triu(step) + np.triu(step, 1).T
     return sum(int(v) ** 2 for v in np.ravel(step)) * Fraction(4) ** clip.exponent > Fraction(clip.radius) ** 2
 
 
 def search(surveyor, chunks, background, clips=CLIPS, *, symmetric=False):
-    """What each chunk of one unit adds, alone and to others, is within the radius of every clip."""
+    """Check that the contribution of each unit, alone and added to others, is within the radius of every clip."""
     others = surveyor.fresh()
     others.add(background, None)
     before = others.sums()
@@ -106,7 +106,7 @@ def test_rows_of_float32(weights, centre, rows):
     rows = rows_of(SINGLES if len(rows) > 100 else SINGLES[::2]).astype(np.float32)
     with np.errstate(over="ignore"):
         background = BACKGROUND.astype(np.float32)
-    for clip in CLIPS[1:5]:  # one by one: single precision is used only if all of them allow it
+    for clip in CLIPS[1:5]:  # one by one: single precision is used only if all clips allow it
         surveyor = RowSurveyor(np.array(WEIGHTS[weights]), np.array(CENTRES[centre]), [clip])
         search(surveyor, singly(rows[::5]), background, [clip])
 
@@ -157,9 +157,9 @@ def squared_norm(x, y, C):
 
 @pytest.mark.parametrize(("weights", "centre"), PAIRS)
 def test_norms_are_upper_bounds(weights, centre, rows):
-    """Of what is computed for x (W^T x)^T - C, in every loop.
+    """They bound the norm of the computed x (W^T x)^T - C, in every loop.
 
-    mutants: `TINY` or `FLOOR` left out of the margin, in C, in `residuals` or in the sparse twin.
+    mutants: `TINY` or `FLOOR` left out of the margin, in C, in `residuals` or in the sparse numpy loop.
     """
     W, C = np.array(WEIGHTS[weights]), to_single(np.array(CENTRES[centre]))
     single = rows_of(SINGLES).astype(np.float32)[::3]
@@ -181,7 +181,7 @@ def test_norms_are_upper_bounds(weights, centre, rows):
 
 
 def too_hard(loop, chunk):
-    """For which rows of float32 products are made in double precision."""
+    """Whether the products of a float32 row are computed in double precision."""
     with np.errstate(all="ignore"):
         s = loops.squared_row_norms(chunk.astype(float))
         exact, whole = residuals(s, loop._products(chunk), loop.d, loop.m, loop.cc)
@@ -189,10 +189,10 @@ def too_hard(loop, chunk):
         return ~((s >= 2.0**-90) & (s <= 2.0**80) & (margin <= exact / 128))
 
 
-def test_a_product_that_overflows_beside_a_finite_norm_makes_a_row_bad(rows):
-    """C^T x overflows, as every addition rounds up, where ||x||^2 and ||C||^2 do not.
+def test_a_product_that_overflows_makes_a_row_with_a_finite_norm_invalid(rows):
+    """C^T x overflows, because every addition rounds up, while ||x||^2 and ||C||^2 do not.
 
-    mutant: the squared norm as computed, which is minus infinity, is not looked at.
+    mutant: the computed squared norm, which is minus infinity, is not checked.
     """
     del rows
     x, W = np.full((1, 1000), math.sqrt(2.0**970 * (1 + 2.0**-10))), np.zeros((1000, 1))
@@ -225,7 +225,7 @@ def extreme_rows(dtype):
 @pytest.mark.parametrize("shift", [None, [1.0, -1e-300, 0.5], [-1.7e308, 1.7e308, 1e300]])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_no_row_makes_numpy_warn(dtype, shift, rows):
-    """Warnings are errors here: one row must cause none, in no loop."""
+    """Warnings are errors here: no row may cause one, in any loop."""
     del rows
     x = extreme_rows(dtype)
     shift = None if shift is None else np.array(shift)

@@ -1,4 +1,4 @@
-"""Units of several rows: the same bits in every form, those of explicit tensors, and never beyond the radius."""
+"""Units of several rows: the same bits in every variant and as explicit tensors, and never beyond the radius."""
 
 import itertools
 import math
@@ -28,7 +28,7 @@ KINDS = ("products", "matrices", "rows", "variances", "rest")
 
 
 def made(kind, d, clips, *, m=3, reach=1.0, seed=0, **same):
-    """A surveyor around a centre of entries of about `reach`."""
+    """A surveyor around a centre whose entries are about `reach`."""
     rng = np.random.default_rng(seed)
     if kind == "products":
         return MeanProductSurveyor(rng.normal(size=(d, m)), rng.normal(size=(d, m)) * reach, clips, **same)
@@ -45,7 +45,7 @@ def made(kind, d, clips, *, m=3, reach=1.0, seed=0, **same):
 
 @st.composite
 def crowds(draw, most_columns=40):
-    """People of 0 to 50 rows, some with odd numbers in them, and how they are surveyed."""
+    """People of 0 to 50 rows, some with unusual numbers, and the settings of their survey."""
     d, m = draw(st.integers(1, most_columns)), draw(st.integers(1, 19))
     sizes = draw(st.lists(st.sampled_from([0, 1, 1, 2, 3, 7, 31, 32, 33, 50]), max_size=8))
     offsets = np.cumsum([0, *sizes])
@@ -100,7 +100,7 @@ def test_numpy_twin_all_variants_and_explicit_tensors_give_the_same_bits(kind, c
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=30)
 @given(crowds(), st.randoms(use_true_random=False))
-def test_a_unit_adds_the_same_bits_whoever_stands_beside_it(kind, crowd, random):
+def test_a_unit_adds_the_same_bits_whatever_the_other_units_are(kind, crowd, random):
     people, skip, how = crowd
     d, units = people.rows.shape[1], len(people.offsets) - 1
     skip = np.zeros(units, dtype=bool) if skip is None else skip
@@ -144,7 +144,7 @@ def test_no_unit_adds_more_than_the_radius(kind, crowd, scale, times, fineness):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_bad_row_is_left_out_of_its_unit(kind, bad):
+def test_an_invalid_row_is_excluded_from_its_unit(kind, bad):
     rng = np.random.default_rng(2)
     rows, offsets = rng.normal(size=(90, 6)), np.array([0, 40, 41, 90])
     spoiled = rows.copy()
@@ -181,7 +181,7 @@ def test_values_against_means():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_travels_and_merges(kind):
+def test_it_can_be_pickled_and_merged(kind):
     people = People(np.random.default_rng(4).normal(size=(100, 5)), np.array([0, 10, 30, 33, 100]))
     how = {"shift": np.ones(5), "removed": np.eye(5)[:, :1]}
     whole = made(kind, 5, CLIPS, **how)

@@ -1,4 +1,4 @@
-"""Vectors per row: the same bits everywhere, never beyond the radius, and the sums that they should be."""
+"""Vectors per row: the same bits in every variant, never beyond the radius, and correct sums."""
 
 import math
 import pickle
@@ -83,7 +83,7 @@ def test_sums_and_norms_are_those_of_explicit_tensors(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200, 1e160])
-def test_a_bad_row_adds_nothing_and_says_so(kind, bad):
+def test_an_invalid_row_adds_nothing_and_has_an_infinite_norm(kind, bad):
     rows = np.random.default_rng(2).normal(size=(50, 6))
     rows[7, 3] = bad
     surveyor, without = (made(kind, 6, CLIPS) for _ in range(2))
@@ -98,7 +98,7 @@ def test_a_bad_row_adds_nothing_and_says_so(kind, bad):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_travels_and_merges(kind):
+def test_it_can_be_pickled_and_merged(kind):
     rows = np.random.default_rng(3).normal(size=(100, 5))
     whole = made(kind, 5, CLIPS)
     whole.add(rows)

@@ -1,4 +1,4 @@
-"""People of dense rows are surveyed as their explicit tensors would be, to the bit, in blocks of any size."""
+"""Surveys of people with dense rows equal those of their explicit tensors, to the bit, in blocks of any size."""
 
 import itertools
 
@@ -59,7 +59,7 @@ def test_people_are_surveyed_as_explicit_tensors_to_the_bit(name, which):
 def test_answers_do_not_depend_on_blocks_threads_or_the_order_of_rows_in_memory(name, monkeypatch):
     tensor, plan = TENSORS[name], PoissonPlan(0.6, 2, Coins(b"k" * 32))
     places = np.argsort(np.random.default_rng(2).random(300))
-    for person in np.unique(IDS):  # scattered, but every person's rows in their order
+    for person in np.unique(IDS):  # scattered, but every person's rows in order
         where = np.flatnonzero(IDS[places] == person)
         places[where] = np.sort(places[where])
     shift = np.linspace(-1, 1, D)
@@ -74,14 +74,14 @@ def test_answers_do_not_depend_on_blocks_threads_or_the_order_of_rows_in_memory(
     assert all(answer == answers[0] for answer in answers)
 
 
-def test_numbers_that_do_not_follow_each_other_are_formed():
+def test_variances_that_are_not_consecutive_are_formed():
     operator = operators()["plain"]
     assert isinstance(operator.surveyor(TENSORS["every other"], np.zeros(3), CLIPS), TensorSurveyor)
     assert isinstance(operator.surveyor(TENSORS["rest"], np.zeros(1), CLIPS), MeanVarianceSurveyor)
 
 
-def test_rows_in_the_order_of_ids_are_read_where_they_stand():
-    """And others are gathered, to the same people."""
+def test_rows_in_the_order_of_ids_are_not_copied():
+    """Other rows are sorted by person, with the same result."""
     ids = np.repeat([3, 5, 9], [2, 1, 4])
     rows = np.arange(14.0).reshape(7, 2)
     order = np.array([2, 0, 3, 1, 4, 5, 6])  # a person's rows keep their order

@@ -1,4 +1,4 @@
-"""Spiked units: the part that all have in common."""
+"""Spiked units: the part that all units share."""
 
 import numpy as np
 import pytest
@@ -10,10 +10,10 @@ from eigenveil.operators import Matrices, samples
 
 @pytest.mark.parametrize("b", ["0x1.4000052aaaaacp+1", "0x1.2aaab2d555555p+1"])
 def test_the_common_part_is_symmetric_to_the_bit(b):
-    """a (b l) and b (a l) differ in their last bit, just where they are rounded to single precision.
+    """a (b l) and b (a l) differ in their last bit, at a value where they round differently to single precision.
 
-    What is released is the upper triangle, mirrored: it stays within the radius if the centre is symmetric.
-    mutant: the common part is subtracted from the centre as it comes.
+    The release is the upper triangle, mirrored. It stays within the radius if the centre is symmetric.
+    mutant: the shared part is subtracted from the centre without making it symmetric.
     """
     directions = np.array([[3.0], [float.fromhex(b)]])
     operator = samples.spiked(directions, [1 / 7], np.zeros((1, 2)))

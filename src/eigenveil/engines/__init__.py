@@ -1,11 +1,11 @@
-"""Sums and counts over units, in one pass. Knows nothing of privacy or principal components."""
+"""Sums and counts over units, in one pass. This layer has no logic for privacy or principal components."""
 
 from eigenveil.engines.columns import ColumnPopulation
 from eigenveil.engines.dask_engine import DaskEngine
 from eigenveil.engines.engine import Engine
 from eigenveil.engines.left_out import LeftOut
 from eigenveil.engines.local import LocalEngine
-from eigenveil.engines.plans import Coins, DisjointPlan, FullPlan, Plan, PoissonPlan, RangePlan, batches
+from eigenveil.engines.plans import Coins, DisjointPlan, FullPlan, PoissonPlan, RangePlan, SamplingPlan, batches
 from eigenveil.engines.population import ExplicitPopulation, Population
 from eigenveil.engines.query import Query, SlotsQuery, SurveyQuery
 from eigenveil.engines.sampled import Asked, SampledPopulation, read_ahead
@@ -23,12 +23,12 @@ __all__ = [
     "FullPlan",
     "LeftOut",
     "LocalEngine",
-    "Plan",
     "PoissonPlan",
     "Population",
     "Query",
     "RangePlan",
     "SampledPopulation",
+    "SamplingPlan",
     "SlotsQuery",
     "SparkEngine",
     "SurveyQuery",

@@ -1,4 +1,4 @@
-"""Columns of units, each a population of numbers, asked together: in as many passes as one of them."""
+"""Columns as populations of numbers, all queried in the same pass."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from eigenveil.operators import PeopleOperator, RowsOperator, column_entries, ma
 
 
 class ColumnPopulation:
-    """A number per unit and column: the unit's mean row there, or the mean of its rows' squares.
+    """One number per unit and column: the mean of the unit's rows, or of their squares, in that column.
 
-    What a unit adds to an answer is a function of the unit's own rows and of the arguments, to the bit. In each
-    column it adds 1 to one count at most, and at most 1 to a sum in units of the radius. Rows that are bad in any
-    column, also one that is not asked for, are left out of all; a unit without a good row adds nothing anywhere.
+    The contribution of a unit to an answer is a function of the unit's own rows and of the arguments, to the bit.
+    In each column, a unit adds 1 to at most one count, and at most 1 to a sum in units of the radius. A row that
+    is invalid in any column, requested or not, is excluded from all columns. A unit without a valid row adds
+    nothing to any column.
 
     Parameters
     ----------
     population : SampledPopulation
-        Of rows or people, whatever their tensor.
+        Units that are rows or people. Its tensor is ignored.
     columns : array of int
-        Which columns are asked for; answers are in this order.
+        The requested columns. Answers have the same order.
     squared : bool
-        Whether squares are meant.
+        Whether to use the squares of the entries.
 
     Examples
     --------
@@ -52,17 +53,18 @@ class ColumnPopulation:
         self.columns = columns
 
     def counts_between(self, edges: FloatArray) -> IntArray:
-        """For each column, how many numbers are up to the first of the ascending edges in size, or between two.
+        """Return, for each column, how many numbers have an absolute value in each interval of the edges.
 
-        One pass; shape (columns, edges). Numbers beyond the last edge are not counted.
+        The edges are ascending. The first interval is from 0 to the first edge; each interval includes its upper
+        edge. Numbers beyond the last edge are not counted. Shape (columns, edges). Makes one pass.
         """
         query = self._query(edges=edges)
         return query.counts.between(self._population.reduce(query))
 
     def clipped_sums(self, radii: FloatArray, exponent: int) -> IntArray:
-        """For each column the sum of its numbers, clipped to its radius and measured in it.
+        """Return, for each column, the sum of its numbers, each clipped to the column's radius and divided by it.
 
-        One pass; in units of 2^exponent.
+        The sums are in units of 2^exponent. Makes one pass.
         """
         if np.shape(radii) != self.columns.shape:
             raise InvalidInputError(
@@ -76,20 +78,20 @@ class ColumnPopulation:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ColumnQuery:
-    """Counts between edges, or clipped sums, of every column by itself; the state is an array of whole numbers.
+    """Query for counts between edges, or clipped sums, of each column separately. The state is an integer array.
 
     Parameters
     ----------
     operator : RowsOperator or PeopleOperator
-        Without data.
+        Public part of the operator, without data.
     squared : bool
-        Whether squares are meant.
+        Whether to use the squares of the entries.
     columns : array of int
-        Which columns are.
+        The requested columns.
     edges : array, optional
-        Ascending; numbers between them are counted.
+        Ascending edges, for counts.
     clips : array and int, optional
-        Radii and an exponent, where sums are asked for.
+        Radii and an exponent, for sums.
     """
 
     operator: RowsOperator | PeopleOperator
@@ -99,18 +101,18 @@ class ColumnQuery:
     clips: tuple[FloatArray, int] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone."""
+        """Return the fields only."""
         return {name: value for name, value in vars(self).items() if name not in ("counts", "_sums")}
 
     @cached_property
     def counts(self) -> EntryCounts:
-        """What counts."""
-        assert self.edges is not None, "only sums were asked for"
+        """The kernel for counts."""
+        assert self.edges is not None, "the query has no edges"
         return EntryCounts(self.columns.size, self.edges)
 
     @cached_property
     def _sums(self) -> EntrySums:
-        assert self.clips is not None, "only counts were asked for"
+        assert self.clips is not None, "the query has no clips"
         return EntrySums(*self.clips)
 
     @property
@@ -118,21 +120,21 @@ class ColumnQuery:
         return self._sums if self.edges is None else self.counts
 
     def zero(self) -> IntArray:
-        """Nothing counted, nothing summed."""
+        """Return a state of zeros."""
         return self._kernel.empty()
 
     def add(self, state: IntArray, chunk: Chunk) -> IntArray:
-        """Count, or sum, the units of a chunk that are let in."""
+        """Count or sum the included units of a chunk."""
         chunk.check_columns(self.operator.d)
-        for some in column_entries(self.operator, chunk.let_in(), self.columns, squared=self.squared):
+        for some in column_entries(self.operator, chunk.included_units(), self.columns, squared=self.squared):
             self._kernel.add(state, *some)
         return state
 
     def merge(self, one: IntArray, other: IntArray) -> IntArray:
-        """Integers add up."""
+        """Add the states."""
         one += other
         return one
 
     def finish(self, state: IntArray) -> IntArray:
-        """All of it."""
+        """Return the state."""
         return state

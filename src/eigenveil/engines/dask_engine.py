@@ -1,4 +1,4 @@
-"""The Dask engine: queries go to where the data are, and integer states come back."""
+"""The Dask engine: queries are sent to the workers that hold the data, and integer states are sent back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from eigenveil.engines.engine import SumsOnly
 from eigenveil.engines.local import single_threaded_blas
-from eigenveil.engines.plans import Plan
+from eigenveil.engines.plans import SamplingPlan
 from eigenveil.engines.query import Query, fold
 from eigenveil.operators import Operator
 from eigenveil.sources import Partition
@@ -25,45 +25,47 @@ StateT = TypeVar("StateT")
 ResultT = TypeVar("ResultT")
 
 _TOGETHER = 8
-"""At most so many partitions are gone over, or so many states are merged, in one task."""
+"""Maximum number of partitions that one task reads, or states that one task merges."""
 
 _ANYONE = "any worker"
 
 _SHARE = 4
-"""An array is kept by the cluster if it takes at most one part in so many of its memory."""
+"""An array is kept in the cluster's memory if it needs at most one in this many parts of that memory."""
 
 _RETRIES = 3
-"""A task is tried so many times more where it fails; one whose worker has died is started again in any case."""
+"""Number of retries of a task that fails. A task whose worker has died is restarted in any case."""
 
 
 @dataclass(frozen=True)
 class DaskEngine(SumsOnly):
-    """Brings queries to partitions on the workers of a Dask cluster (extra `eigenveil[dask]`).
+    """Runs queries on the workers of a Dask cluster (extra `eigenveil[dask]`).
 
-    A query and a plan go out once. Every partition answers with one state of integers and counts, and states are
-    merged in a tree, so that no row leaves its worker. Integers add without error, so the answer is that of
-    `LocalEngine` for any number of workers and any partitioning. What was lost with a worker is computed again: a
-    state is a function of the partition and of public numbers. Noise is drawn by the caller, once, after the
-    answer has come and after it was charged.
+    A query and a plan are sent once. Each partition returns one state of integers and counts, and states are
+    merged in a tree, so no row leaves its worker. Integers add without error, so the answer is that of
+    `LocalEngine` for any number of workers and any partitioning. States lost with a worker are computed again,
+    which is safe because a state is a function of the partition and of public numbers. The caller draws noise
+    once, after the answer has arrived and after it was charged.
 
     Parameters
     ----------
     client : distributed.Client, optional
-        Whose cluster computes: the current client by default; where there is none, the threads of this process.
+        Client of the cluster to use. By default the current client or, if there is none, the threads of this
+        process.
 
     Notes
     -----
-    *Formal guarantees.* An engine adds; see `Query` for what a unit adds, and mechanisms for what is released.
-    Keys of tasks are random, so no answer of another fit is reused. Workers, and whoever sees their traffic, hold
-    raw data: the cluster is trusted as the machine is that holds the files.
+    *Formal guarantees.* An engine only adds. `Query` states what a unit contributes, and the mechanisms state what
+    is released. Keys of tasks are random, so no answer of another fit is reused. Workers, and anyone who sees
+    their traffic, have access to raw data: the cluster must be trusted like the machine that stores the files.
     """
 
     client: Any = None
 
     def keeping(self, operator: Operator) -> Operator:
-        """The operator of the same units, as the cluster has them.
+        """Return the operator of the same units, with data kept by the cluster.
 
-        It brings people together, and keeps them. It keeps an array's pieces if they fit well in its memory.
+        The cluster groups rows by person and keeps the groups. It keeps the pieces of an array if they fit well in
+        its memory.
         """
         client = self._client()
         source = getattr(operator, "source", None)
@@ -77,8 +79,10 @@ class DaskEngine(SumsOnly):
         pieces = tuple(client.persist(list(source.pieces)))
         return replace(operator, source=replace(source, pieces=pieces))  # type: ignore[type-var]  # has a source
 
-    def reduce(self, partitions: Sequence[Partition], plan: Plan, query: Query[StateT, ResultT]) -> ResultT:
-        """The answer of a query over all units that the plan lets in."""
+    def reduce(
+        self, partitions: Sequence[Partition], plan: SamplingPlan, query: Query[StateT, ResultT]
+    ) -> ResultT:
+        """Return the answer of a query over all units that the plan includes."""
         from dask.delayed import delayed  # noqa: PLC0415  # an extra, and heavy
 
         found = [opener_and_piece(partition) for partition in partitions]
@@ -125,11 +129,11 @@ def _current_client() -> Any:
 
 
 def _asked(pickled: bytes) -> Any:
-    return pickle.loads(pickled)  # noqa: S301  # our own
+    return pickle.loads(pickled)  # noqa: S301  # pickled by this process
 
 
 def _answered(asked: Any, numbers: list[int], pieces: list[Any]) -> Any:
-    """The merged state of some partitions, where they are."""
+    """Return the merged state of some partitions; runs on the worker that holds them."""
     query, plan, openers = asked
     whole = query.zero()
     with single_threaded_blas():
@@ -140,19 +144,19 @@ def _answered(asked: Any, numbers: list[int], pieces: list[Any]) -> Any:
 
 
 def _merged(asked: Any, states: list[Any]) -> Any:
-    """States are copied first: those of others must stay as they are, should this task be run again."""
+    """Merge states into a new one; the inputs stay unchanged, because this task may run again."""
     query, *_ = asked
     return reduce(query.merge, states, query.zero())
 
 
-# -- which partitions one task goes over ------------------------------------------------------------
+# -- which partitions one task reads ----------------------------------------------------------------
 
 
 def _groups(pieces: Sequence[Any], client: Any) -> Iterator[list[int]]:
-    """The numbers of pieces that one task goes over, which saves the cluster tasks.
+    """Yield the numbers of the pieces that one task reads; larger groups mean fewer tasks.
 
-    Pieces that a worker keeps go with others of that worker; files are read by any. What Dask has yet to compute
-    goes alone, as it would all be in memory at the same time.
+    Pieces that a worker keeps are grouped with others of that worker. Files are read by any worker. A piece that
+    Dask has yet to compute gets a task of its own, because all pieces of a task are in memory at the same time.
     """
     from distributed import futures_of  # noqa: PLC0415  # an extra, and heavy
 
@@ -175,7 +179,7 @@ def _groups(pieces: Sequence[Any], client: Any) -> Iterator[list[int]]:
 
 
 def _evenly(numbers: list[int], threads: int) -> Iterator[list[int]]:
-    """The numbers in groups of about the same size, as many for each thread."""
+    """Return the numbers in groups of about the same size, with the same number of groups for each thread."""
     threads = max(1, threads)  # a cluster may have no worker yet
     groups = threads * math.ceil(len(numbers) / (_TOGETHER * threads))
     return (numbers[group::groups] for group in range(groups) if group < len(numbers))

@@ -1,11 +1,11 @@
-"""Who goes over the data: an engine brings a query to all partitions, and its states back."""
+"""The engine protocol: an engine runs a query on all partitions and merges the states."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from eigenveil.engines.plans import Plan
+from eigenveil.engines.plans import SamplingPlan
 from eigenveil.engines.query import Chunk, Query
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import Partition
@@ -16,31 +16,36 @@ OutT = TypeVar("OutT")
 
 
 class Engine(Protocol):
-    """Threads, processes or machines. Partitions, plans, queries and states can all be pickled.
+    """Runs queries on threads, processes or machines. Partitions, plans, queries and states can all be pickled.
 
-    A worker runs `eigenveil.engines.query.fold` on a partition and its number; states are merged in any order.
+    A worker runs `eigenveil.engines.query.fold` on a partition and its number. States are merged in any order.
     """
 
-    def reduce(self, partitions: Sequence[Partition], plan: Plan, query: Query[StateT, ResultT]) -> ResultT:
-        """The answer of a query over all units that the plan lets in."""
+    def reduce(
+        self, partitions: Sequence[Partition], plan: SamplingPlan, query: Query[StateT, ResultT]
+    ) -> ResultT:
+        """Return the answer of a query over all units that the plan includes."""
 
     def map(
-        self, partitions: Sequence[Partition], plan: Plan, transform: Callable[[Chunk], OutT]
+        self, partitions: Sequence[Partition], plan: SamplingPlan, transform: Callable[[Chunk], OutT]
     ) -> Iterator[OutT]:
-        """What `transform` makes of each chunk, in the order of the data: for what needs units one by one."""
+        """Yield `transform(chunk)` for each chunk, in the order of the data.
+
+        It is for algorithms that need single units.
+        """
 
 
 class SumsOnly:
-    """What engines on clusters share: units never come to the caller."""
+    """Mixin for engines on clusters: they return sums, and never send units to the caller."""
 
     def map(
         self,
         partitions: Sequence[Partition],  # noqa: ARG002
-        plan: Plan,  # noqa: ARG002
+        plan: SamplingPlan,  # noqa: ARG002
         transform: Callable[[Chunk], OutT],  # noqa: ARG002
     ) -> Iterator[OutT]:
-        """Refused: it would bring units, one by one, to the caller."""
+        """Raise an error: it would send single units to the caller."""
         raise InvalidInputError(
-            "this algorithm looks at units one after the other, which a cluster would have to send to the caller.",
-            hint="Use another algorithm (the default needs sums only), or LocalEngine(), on one machine.",
+            "this algorithm reads units one by one, and a cluster would have to send them to the caller.",
+            hint="Use another algorithm (the default needs sums only), or LocalEngine() on one machine.",
         )

@@ -1,4 +1,4 @@
-"""Which engine is meant."""
+"""Choice of the engine from the user's setting and the data."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _BY_NAME: dict[str, Engine | None] = {"auto": None, "dask": DaskEngine(), "spark
 
 
 def read_engine(engine: Any) -> Engine | None:
-    """The engine that a user means; None for the one that suits the data (`engine_for`)."""
+    """Return the engine for a user's setting, or None if the data decide (`engine_for`)."""
     if isinstance(engine, str):
         if engine in _BY_NAME:
             return _BY_NAME[engine]
     elif all(callable(getattr(engine, name, None)) for name in ("reduce", "map")):
-        return engine  # type: ignore[no-any-return]  # anything that is an Engine
+        return engine  # type: ignore[no-any-return]  # any object with the methods of Engine
     elif type(engine).__module__.startswith("distributed.") and hasattr(engine, "compute"):
         return DaskEngine(engine)
     raise InvalidInputError(
@@ -33,7 +33,7 @@ def read_engine(engine: Any) -> Engine | None:
 
 
 def engine_for(operator: Operator, engine: Engine | None) -> Engine:
-    """The engine, or the one that suits the data: Dask and Spark for theirs, else the threads of this machine."""
+    """Return `engine`, or by default the engine of the data: Dask, Spark, or the threads of this machine."""
     if engine is not None:
         return engine
     source = getattr(operator, "source", None)

@@ -1,4 +1,4 @@
-"""What of each unit is left out: its rows with missing values, and its values that no list knows. One pass."""
+"""Counts of excluded rows (missing values) and of values outside the declared categories, in one pass."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import sparse
 
 from eigenveil._typing import BoolArray, IntArray
 from eigenveil.engines.engine import Engine
-from eigenveil.engines.plans import Plan
+from eigenveil.engines.plans import SamplingPlan
 from eigenveil.engines.query import Chunk
 from eigenveil.engines.sampled import Passes
 from eigenveil.operators import PeopleOperator, RowsOperator
@@ -18,21 +18,22 @@ from eigenveil.sources import Block
 from eigenveil.sources.source import Values
 
 PLACES = 10
-"""Numbers are whole multiples of 2^-10, so that sums are exact."""
+"""Numbers are multiples of 2^-10, so sums are exact."""
 _ONE = 1 << PLACES
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOutQuery:
-    """The sum over units of numbers in [0, 1], in steps of 2^-10.
+    """Query for sums over units of several numbers in [0, 1], in steps of 2^-10.
 
-    Of people: whether a person has a row that is left out, and the share of the person's rows that are. Then, for
-    every group of columns, whether the unit has a row that is 0 in all of them.
+    For people, the first two numbers are whether a person has an excluded row, and the share of the person's rows
+    that are excluded. Then follows, for every group of columns, whether the unit has a row that is 0 in the whole
+    group.
 
     Parameters
     ----------
     operator : RowsOperator or PeopleOperator
-        Without data.
+        Public part of the operator, without data.
 
     Examples
     --------
@@ -48,22 +49,22 @@ class LeftOutQuery:
 
     @property
     def of_people(self) -> bool:
-        """Whether rows are left out of units; a unit of one row is then left out itself, and counted as bad."""
+        """Whether single rows can be excluded from a unit. A unit of one row is excluded as an invalid unit."""
         return not self.operator.single_rows
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """How many numbers a unit has."""
         return 2 * self.of_people + len(self.operator.groups)
 
     def zero(self) -> IntArray:
-        """Nothing is left out."""
+        """Return a state of zeros."""
         return np.zeros(self.size, dtype=np.int64)
 
     def add(self, state: IntArray, chunk: Chunk) -> IntArray:
         """Add the units of a chunk."""
         chunk.check_columns(self.operator.d)
-        block = chunk.let_in()
+        block = chunk.included_units()
         found: list[IntArray] = []
         if self.of_people:
             rows = np.maximum(_lengths(block), 1)
@@ -76,16 +77,16 @@ class LeftOutQuery:
         return state
 
     def merge(self, one: IntArray, other: IntArray) -> IntArray:
-        """Integers add up."""
+        """Add the states."""
         return one + other
 
     def finish(self, state: IntArray) -> IntArray:
-        """The sums."""
+        """Return the sums."""
         return state
 
 
 class LeftOut:
-    """What is left out of the units of an operator that a plan lets in.
+    """The sums of `LeftOutQuery` over the units of an operator that a plan includes.
 
     Parameters
     ----------
@@ -96,14 +97,14 @@ class LeftOut:
     """
 
     def __init__(
-        self, operator: RowsOperator | PeopleOperator, *, plan: Plan, engine: Engine, passes: Passes
+        self, operator: RowsOperator | PeopleOperator, *, plan: SamplingPlan, engine: Engine, passes: Passes
     ) -> None:
         self.operator, self.plan, self.engine, self.passes = operator, plan, engine, passes
         self.query = LeftOutQuery(operator.without_data())
         self._kept: IntArray | None = None
 
     def sums(self) -> IntArray:
-        """The sums of `LeftOutQuery`, read now unless they were read ahead."""
+        """Return the sums of `LeftOutQuery`; makes a pass unless they were read ahead."""
         if self._kept is None:
             self.passes.made += 1
             self.keep(self.engine.reduce(self.operator.partitions(), self.plan, self.query))
@@ -111,19 +112,19 @@ class LeftOut:
         return self._kept
 
     def keep(self, sums: IntArray) -> None:
-        """Keep an answer that was read ahead."""
+        """Store an answer that was read ahead."""
         self._kept = sums
 
 
 def _lengths(block: Block) -> IntArray:
-    """How many rows every unit has."""
+    """Return the number of rows of every unit."""
     if block.offsets is None:
         return np.ones(block.units, dtype=np.int64)
     return np.diff(block.offsets).astype(np.int64)
 
 
 def _per_unit(rows: BoolArray, block: Block) -> IntArray:
-    """For every unit, how many of its rows these are."""
+    """Return the number of marked rows of every unit."""
     if block.offsets is None:
         return rows.astype(np.int64)
     upto = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)])
@@ -132,7 +133,7 @@ def _per_unit(rows: BoolArray, block: Block) -> IntArray:
 
 
 def _all_zero(values: Values, columns: slice) -> BoolArray:
-    """For every row, whether it is 0 in these columns; nan is not 0."""
+    """Return, for every row, whether it is 0 in all these columns; nan is not 0."""
     some: Any = values[:, columns] if isinstance(values, sparse.csr_array) else np.asarray(values)[:, columns]
     found: BoolArray = np.asarray((some != 0).sum(axis=1)).ravel() == 0
     return found

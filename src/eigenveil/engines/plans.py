@@ -1,11 +1,12 @@
-"""Which units a round sees: all, a disjoint part, a Poisson sample, or the next batch of a stream.
+"""Sampling plans: which units a round includes (all, a disjoint part, a Poisson sample, or a batch of a stream).
 
 A unit's coin is a function of a secret key, the round, the number of the unit's partition, and the unit's place
-there, so that a re-read draws the same coins, in any process, whatever other partitions hold. No two units share
-a partition and a place, so in every round each has a coin of its own. Coins are as good as independent and uniform
-to anyone without the key. That makes parts survive both a removal and a replacement: removing a unit leaves the
-others with coins of their own that are again independent and uniform, whatever places and partitions they moved to
-(also where a file vanishes with its last unit, or the same data are cut otherwise), and replacing it moves nobody.
+(its position) in the partition. So a re-read draws the same coins, in any process, whatever other partitions
+contain. No two units share a partition and a place, so in every round each unit has its own coin. To anyone
+without the key, coins are computationally indistinguishable from independent uniform bits. Therefore parts are
+stable under both a removal and a replacement. If a unit is removed, the others still have their own coins, which
+are again independent and uniform, whatever places and partitions they moved to (even if a file vanishes with its
+last unit, or the same data are partitioned differently). If a unit is replaced, no other unit moves.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ from eigenveil.errors import InvalidInputError
 _BLOCK = 4096
 
 
-class Plan(Protocol):
-    """Says which units are left out."""
+class SamplingPlan(Protocol):
+    """Decides which units a round includes."""
 
     def skip(self, partition: int, start: int, units: int) -> BoolArray | None:
-        """Which of the units at places start to start + units of a partition are left out; None for nobody."""
+        """Return which units at places start to start + units of a partition are excluded; None if none is."""
 
     def split(self, parts: int, key: bytes) -> Split:
-        """Disjoint parts of the units this plan lets in; `key` is secret, for parts by coin."""
+        """Split the included units into disjoint parts; `key` is the secret key of the coins, if coins decide."""
 
 
 class Split(Protocol):
-    """Parts of which every unit is in one at most; a ledger takes it as the reason for parallel composition."""
+    """Disjoint parts: every unit is in at most one. A ledger accepts it as proof for parallel composition."""
 
     @property
     def parts(self) -> int:
@@ -46,30 +47,34 @@ class Split(Protocol):
 
     @property
     def stable_under(self) -> tuple[str, ...]:
-        """Events among {"removal", "replacement", "emptying"} of a unit that move no other to another part."""
+        """The events among {"removal", "replacement", "emptying"} of a unit that change no other unit's part."""
 
     def assert_disjoint(self) -> str:
-        """Raise unless no unit can be in two parts; return how that is known, in words."""
+        """Raise an error if a unit could be in two parts; return the reason why none can, in words."""
 
-    def part(self, index: int) -> Plan:
-        """The plan of one part."""
+    def part(self, index: int) -> SamplingPlan:
+        """Return the plan of one part."""
 
 
 @dataclass(frozen=True)
 class Coins:
-    """64 random bits for every (round, partition, place), from a key."""
+    """Keyed pseudorandom coins: 64 bits for every (round, partition, place)."""
 
     key: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
 
     def toss(self, round_: int, partition: int, start: int, units: int) -> npt.NDArray[np.uint64]:
-        """The coins of a round for the units at places start to start + units of a partition."""
+        """Return the coins of a round for the units at places start to start + units of a partition."""
         first, last = start // _BLOCK, (start + units - 1) // _BLOCK
         blocks = [self._block(round_, partition, index) for index in range(first, last + 1)]
         coins = np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.uint64)
         return coins[start - first * _BLOCK :][:units]
 
     def _block(self, round_: int, partition: int, index: int) -> npt.NDArray[np.uint64]:
-        """Labels of the first partition hold two numbers and those of others three, so no two are the same."""
+        """Return one block of coins.
+
+        Labels of the first partition contain two numbers and labels of other partitions three, so no two labels
+        are equal.
+        """
         other = b":%d" % partition if partition else b""
         stream = hashlib.shake_256(self.key + b"coins:%d:%d" % (round_, index) + other).digest(8 * _BLOCK)
         return np.frombuffer(stream, dtype="<u8").astype(np.uint64)
@@ -77,14 +82,14 @@ class Coins:
 
 @dataclass(frozen=True)
 class FullPlan:
-    """Everybody, in every round."""
+    """Includes all units in every round."""
 
     def skip(self, partition: int, start: int, units: int) -> BoolArray | None:  # noqa: ARG002
-        """Nobody is left out."""
+        """Exclude no unit."""
         return None
 
     def split(self, parts: int, key: bytes) -> DisjointPlan:
-        """Parts by each unit's own coin."""
+        """Split by each unit's own coin."""
         return DisjointPlan(parts, Coins(key))
 
 
@@ -96,19 +101,19 @@ class Part:
     index: int
 
     def skip(self, partition: int, start: int, units: int) -> BoolArray | None:
-        """All whose coin names another part are left out."""
+        """Exclude units whose coin assigns them to another part."""
         others: BoolArray = self.plan.labels(partition, start, units) != self.index
         outside = self.plan.within.skip(partition, start, units)
         return others if outside is None else others | outside
 
     def split(self, parts: int, key: bytes) -> DisjointPlan:
-        """Parts of the part, by fresh coins."""
+        """Split the part further, by new coins."""
         return DisjointPlan(parts, Coins(key), within=self)
 
 
 @dataclass(frozen=True)
 class DisjointPlan:
-    """Each unit in exactly one of some parts, by its own coin.
+    """Assigns each unit to exactly one part, by the unit's own coin.
 
     Examples
     --------
@@ -119,42 +124,42 @@ class DisjointPlan:
 
     parts: int
     coins: Coins = field(default_factory=Coins)
-    within: Plan = field(default_factory=FullPlan)
+    within: SamplingPlan = field(default_factory=FullPlan)
 
     def __post_init__(self) -> None:
         whole("parts", self.parts, least=1)
 
     @property
     def stable_under(self) -> tuple[str, ...]:
-        """None of these changes the coins of the other units (see above)."""
+        """All three events: none changes the distribution of the other units' coins (see the module docstring)."""
         return ("removal", "replacement", "emptying")
 
     def assert_disjoint(self) -> str:
-        """A unit has one coin and a coin names one part: checked on a sample of coins."""
+        """Check on a sample that every coin names one part; a unit has one coin, so it is in one part."""
         labels = self.labels(0, 0, _BLOCK)
         if not (np.all(labels >= 0) and np.all(labels < self.parts)):
             raise AssertionError("a coin names no part")
         return f"each unit in one of {self.parts} parts by its own keyed coin"
 
     def labels(self, partition: int, start: int, units: int) -> npt.NDArray[np.int64]:
-        """The part of each unit: the top 32 bits of its coin, times the number of parts, over 2^32."""
+        """Return the part of each unit: the top 32 bits of its coin, times the number of parts, over 2^32."""
         top = self.coins.toss(0, partition, start, units) >> np.uint64(32)
         return ((top * np.uint64(self.parts)) >> np.uint64(32)).astype(np.int64)
 
     def part(self, index: int) -> Part:
-        """The plan of one part."""
+        """Return the plan of one part."""
         if not 0 <= index < self.parts:
-            raise InvalidInputError(f"there are parts 0 to {self.parts - 1}, got {index!r}.")
+            raise InvalidInputError(f"expected a part from 0 to {self.parts - 1}, got {index!r}.")
         return Part(self, index)
 
 
 @dataclass(frozen=True)
 class RangePlan:
-    """Units at places first to last (not included), in the order of the data: the paper's batches.
+    """Includes units at places first to last (exclusive), in the order of the data: the paper's batches.
 
-    Only where the number of units is public: a removal would move everybody behind it. `fixed_places` says that
-    the data vouch for places that stay when one unit becomes another. `starts` says how many units come before
-    each partition.
+    Use it only if the number of units is public, because a removal would move all units that follow.
+    `fixed_places` states that the data guarantee places that do not change when a unit is replaced. `starts` is
+    the number of units before each partition.
 
     Examples
     --------
@@ -168,20 +173,20 @@ class RangePlan:
     starts: tuple[int, ...] = field(default=(0,), repr=False)
 
     def skip(self, partition: int, start: int, units: int) -> BoolArray | None:
-        """All at other places are left out."""
+        """Exclude units at other places."""
         before = self.starts[partition] + start
         places = np.arange(before, before + units)
         outside: BoolArray = (places < self.first) | (places >= self.last)
         return outside
 
     def split(self, parts: int, key: bytes) -> RangeSplit:  # noqa: ARG002
-        """Ranges of the same length, one after the other; a rest that does not fill a part is in none."""
+        """Split into consecutive ranges of the same length; units left over at the end are in no part."""
         return RangeSplit(parts, self)
 
 
 @dataclass(frozen=True)
 class RangeSplit:
-    """A range cut into parts of the same length.
+    """A range, split into parts of the same length.
 
     Examples
     --------
@@ -197,18 +202,18 @@ class RangeSplit:
 
     @property
     def stable_under(self) -> tuple[str, ...]:
-        """Where places are fixed, a replaced or an emptied unit keeps its own; a removal moves all that follow."""
+        """With fixed places, a replaced or emptied unit keeps its place; a removal moves all that follow."""
         return ("replacement", "emptying") if self.whole.fixed_places else ()
 
     def assert_disjoint(self) -> str:
-        """The ranges do not overlap."""
+        """Check that the ranges do not overlap."""
         ends = [(part.first, part.last) for part in map(self.part, range(self.parts))]
         if any(a[1] > b[0] for a, b in pairwise(ends)):
             raise AssertionError("ranges overlap")
         return f"{self.parts} ranges of places, one after the other"
 
     def part(self, index: int) -> RangePlan:
-        """The range of one part."""
+        """Return the range of one part."""
         length = (self.whole.last - self.whole.first) // self.parts
         first = self.whole.first + index * length
         return replace(self.whole, first=first, last=first + length)
@@ -216,7 +221,7 @@ class RangeSplit:
 
 @dataclass(frozen=True)
 class PoissonPlan:
-    """Each unit with probability `rate`, by a fresh coin every round; the same sample for the whole round."""
+    """Includes each unit with probability `rate`, by a new coin per round; the sample is fixed within a round."""
 
     rate: float
     round: int = 0
@@ -227,43 +232,43 @@ class PoissonPlan:
             raise InvalidInputError(f"rate must lie in (0, 1], got {self.rate!r}.")
 
     def skip(self, partition: int, start: int, units: int) -> BoolArray | None:
-        """All whose coin is not below the rate are left out."""
+        """Exclude units whose coin is not below the rate."""
         limit = int(self.rate * 2.0**64)
         if limit >= 1 << 64:
             return None
         return self.coins.toss(self.round, partition, start, units) >= np.uint64(limit)
 
     def split(self, parts: int, key: bytes) -> DisjointPlan:
-        """Parts of the sample, by each unit's own coin."""
+        """Split the sample by each unit's own coin."""
         return DisjointPlan(parts, Coins(key), within=self)
 
 
 @dataclass(frozen=True)
 class EmptySlots:
-    """All units of one partition, such as a batch of a stream, but those in slots that count as empty."""
+    """Includes all units of one partition, such as a batch of a stream, except those in slots marked as empty."""
 
     empty: BoolArray = field(repr=False)
 
     def skip(self, partition: int, start: int, units: int) -> BoolArray | None:
-        """Empty slots are left out."""
+        """Exclude empty slots."""
         assert partition == 0, "slots are places in one partition"
         return self.empty[start : start + units]
 
     def split(self, parts: int, key: bytes) -> DisjointPlan:
-        """Parts by each unit's own coin."""
+        """Split by each unit's own coin."""
         return DisjointPlan(parts, Coins(key), within=self)
 
 
 @dataclass
 class StreamBatches:
-    """Batches of a stream without end: each holds the slots that follow those of the batch before it.
+    """Batches of an unbounded stream: each batch contains the slots that follow those of the previous batch.
 
     Parameters
     ----------
     one_slot : str
-        Why a unit is in one slot only, in words.
+        The reason why a unit is in one slot only, in words.
     end : int
-        The slots before this one are in a batch already.
+        The slots before this one are already in a batch.
 
     Examples
     --------
@@ -275,28 +280,28 @@ class StreamBatches:
     one_slot: str
     end: int = 0
     parts: int = 0
-    """Unknown: there may always come another."""
+    """Unknown, because another batch may always follow."""
 
     @property
     def stable_under(self) -> tuple[str, ...]:
-        """A unit with other content, or none, keeps its slot; a removal would move all that follow."""
+        """A replaced or emptied unit keeps its slot; a removal would move all that follow."""
         return ("replacement", "emptying")
 
     def assert_disjoint(self) -> str:
-        """Each slot is in one batch (`claim` checks it), and each unit in one slot."""
+        """Return why batches are disjoint: each slot is in one batch (`claim` checks), each unit in one slot."""
         return f"batches of slots in the order of arrival; {self.one_slot}"
 
     def claim(self, first: int, last: int) -> None:
-        """Make a batch of slots `first` to `last` (not included); raises if one of them has been in one."""
+        """Make a batch of slots `first` to `last` (exclusive); raise an error if a slot is already in a batch."""
         if first < self.end or last <= first:
             raise AssertionError("batches overlap")
         self.end = last
 
 
 def batches(blocks: Iterable[npt.NDArray[np.float64]], slots: int) -> Iterator[npt.NDArray[np.float64]]:
-    """Cut arrivals into batches of exactly `slots` rows, whatever blocks they come in; the open rest is kept back.
+    """Yield batches of exactly `slots` rows from blocks of any length; an incomplete last batch is not yielded.
 
-    A row that is bad keeps its slot, so that whose batch is whose depends on nobody's values.
+    An invalid row keeps its slot, so the assignment of units to batches does not depend on any unit's values.
     """
     whole("slots", slots, least=1)
     waiting: list[npt.NDArray[np.float64]] = []

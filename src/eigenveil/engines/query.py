@@ -1,8 +1,8 @@
-"""What is asked of units in one pass: a query starts a state, adds chunks to it, merges states and finishes one.
+"""Queries over units in one pass: a query starts a state, adds chunks to it, merges states and returns the answer.
 
-Queries, and the states that they make, are pickled and sent to where the data are and back. States hold integers
-that add up exactly. So an answer is the same for any number of workers, any chunking and any order, and also where
-a partition is computed twice and one of the results is thrown away.
+Queries and their states are pickled, and sent to the workers that hold the data and back. States contain integers,
+which add exactly. So an answer is the same for any number of workers, any chunking and any order, and also if a
+partition is computed twice and one of the results is discarded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from eigenveil._typing import BoolArray, FloatArray, IntArray
-from eigenveil.engines.plans import Plan
+from eigenveil.engines.plans import SamplingPlan
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Clip, RowVectorSurveyor, Surveyor
 from eigenveil.operators import Operator, RowsOperator, Tensor, Variances
@@ -27,7 +27,7 @@ ResultT_co = TypeVar("ResultT_co", covariant=True)
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Chunk:
-    """Some units of a partition, and which of them are left out."""
+    """Some units of a partition, and which of them the plan excludes."""
 
     partition: int
     block: Block
@@ -35,50 +35,50 @@ class Chunk:
 
     @property
     def slots(self) -> int:
-        """How many units are let in, bad ones included."""
+        """Number of included units, valid or not."""
         return self.block.units if self.skip is None else int(np.sum(~self.skip))
 
     def check_columns(self, d: int) -> None:
-        """Raise unless rows have so many columns."""
+        """Raise an error if rows do not have d columns."""
         if self.block.values.shape[-1] != d:
             raise InvalidInputError(
                 f"expected rows of {d} columns, as when the data were opened, got {self.block.values.shape[-1]}."
             )
 
-    def let_in(self) -> Block:
-        """The units that are let in."""
+    def included_units(self) -> Block:
+        """Return the units that the plan includes."""
         return self.block if self.skip is None else self.block.only(~self.skip)
 
 
 class Query(Protocol[StateT, ResultT_co]):
-    """A question about units; small and without data, so that it can be sent to where the data are.
+    """A query over units. It is small and contains no data, so it can be sent to the workers that hold the data.
 
-    What a unit adds to the state is a function of that unit and of the query, to the bit.
+    The contribution of a unit to the state is a function of that unit and of the query, to the bit.
     """
 
     def zero(self) -> StateT:
-        """The state in which no unit has been seen."""
+        """Return the state before any unit was added."""
 
     def add(self, state: StateT, chunk: Chunk) -> StateT:
-        """The state with a chunk's units added; the one that was given may be changed."""
+        """Return the state with a chunk's units added; `state` may be changed in place."""
 
     def merge(self, one: StateT, other: StateT) -> StateT:
-        """The state in which the units of both have been seen; either may be changed."""
+        """Return the state with the units of both added; either may be changed in place."""
 
     def finish(self, state: StateT) -> ResultT_co:
-        """The answer."""
+        """Return the answer."""
 
 
-def fold(query: Query[StateT, ResultT_co], plan: Plan, partition: Partition, number: int) -> StateT:
-    """The state after one partition, the `number`-th of the data: what a worker does where the partition is."""
+def fold(query: Query[StateT, ResultT_co], plan: SamplingPlan, partition: Partition, number: int) -> StateT:
+    """Return the state of one partition, the `number`-th of the data. Workers run this function."""
     state = query.zero()
     for chunk in chunks(plan, partition, number):
         state = query.add(state, chunk)
     return state
 
 
-def chunks(plan: Plan, partition: Partition, number: int) -> Iterator[Chunk]:
-    """The units of one partition that a plan lets in, in the order of the data."""
+def chunks(plan: SamplingPlan, partition: Partition, number: int) -> Iterator[Chunk]:
+    """Yield the units of one partition that a plan includes, in the order of the data."""
     start = 0
     for block in partition.blocks():
         units = block.units
@@ -88,19 +88,19 @@ def chunks(plan: Plan, partition: Partition, number: int) -> Iterator[Chunk]:
 
 
 def _without_skipped(chunk: Chunk) -> Iterator[Chunk]:
-    """The chunk as it is, or only its units that are let in where those are few: what a unit adds is the same."""
+    """Yield the chunk, reduced to its included units if they are few. This changes no unit's contribution."""
     skip = chunk.skip
     if skip is None or 2 * int(skip.sum()) < skip.size:
         yield chunk
     elif not skip.all():
-        yield Chunk(chunk.partition, chunk.let_in())
+        yield Chunk(chunk.partition, chunk.included_units())
 
 
 # -- queries -----------------------------------------------------------------------------------------
 
 
 class Survey(NamedTuple):
-    """Counts of units at all edges, clipped sums at all clips, and how many units were let in, good or bad."""
+    """Counts of units at all edges, clipped sums at all clips, and the number of included units, valid or not."""
 
     counts: IntArray
     sums: list[IntArray]
@@ -109,7 +109,7 @@ class Survey(NamedTuple):
 
 @dataclass
 class SurveyState:
-    """What a survey has counted and summed so far."""
+    """Counts and sums of a survey so far."""
 
     surveyor: Surveyor
     counts: IntArray
@@ -118,20 +118,20 @@ class SurveyState:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SurveyQuery:
-    """Counts and clipped sums of one tensor per unit, less a centre, in one pass.
+    """Query for counts and clipped sums of one tensor per unit, minus a centre, in one pass.
 
     Parameters
     ----------
     operator : Operator
-        Without data.
+        Public part of the operator, without data.
     tensor : Tensor
-        Which tensor of a unit is meant.
+        The tensor of a unit to measure.
     centre : array of the tensor's shape
-        Finite; symmetric if tensors are.
+        Centre to subtract. Finite, and symmetric if tensors are.
     edges : array
-        Ascending; for each, units whose norm does not exceed it are counted.
+        Ascending edges. For each, units whose norm does not exceed it are counted.
     clips : tuple of Clip
-        For each, tensors are clipped, rounded and summed.
+        Radii and grids. For each, tensors are clipped, rounded and summed.
     """
 
     operator: Operator
@@ -141,25 +141,25 @@ class SurveyQuery:
     clips: tuple[Clip, ...]
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone."""
+        """Return the fields only."""
         return {name: value for name, value in vars(self).items() if name != "_empty"}
 
     @cached_property
     def _empty(self) -> Surveyor:
-        """Made once, as that takes far longer than to start another with the same public numbers."""
+        """An empty surveyor, created once: `fresh` copies it, which is much faster than creating another."""
         return self.operator.surveyor(self.tensor, self.centre, self.clips)
 
     def zero(self) -> SurveyState:
-        """Nothing counted, nothing summed."""
+        """Return a state of zeros."""
         return self.starting_with(self._empty.fresh())
 
     def starting_with(self, surveyor: Surveyor) -> SurveyState:
-        """The same with this surveyor, which is empty."""
+        """Return a state of zeros that uses this surveyor, which must be empty."""
         return SurveyState(surveyor, np.zeros(self.edges.size, dtype=np.int64))
 
     def add(self, state: SurveyState, chunk: Chunk) -> SurveyState:
         """Measure and sum the units of a chunk, piece by piece."""
-        chunk.check_columns(self.operator.d)  # loops go over memory by this number
+        chunk.check_columns(self.operator.d)  # the compiled loops rely on this number
         for piece, where in self.operator.pieces(self.tensor, chunk.block):
             norms = state.surveyor.add(piece, None if chunk.skip is None else chunk.skip[where])
             state.counts += counts_at(norms, self.edges)
@@ -167,14 +167,14 @@ class SurveyQuery:
         return state
 
     def merge(self, one: SurveyState, other: SurveyState) -> SurveyState:
-        """Integers add up."""
+        """Add the states."""
         one.surveyor.merge(other.surveyor)
         one.counts += other.counts
         one.slots += other.slots
         return one
 
     def finish(self, state: SurveyState) -> Survey:
-        """Counts, sums in whole grid steps, slots."""
+        """Return counts, sums in grid steps, and slots."""
         return Survey(state.counts, state.surveyor.sums(), state.slots)
 
 
@@ -186,42 +186,42 @@ class JointQuery:
 
     @classmethod
     def of(cls, queries: tuple[Query[Any, Any], ...]) -> JointQuery:
-        """The quickest way to do these."""
+        """Return the fastest joint query for these queries."""
         surveys = tuple(query for query in queries if isinstance(query, SurveyQuery))
         tensors = [survey.tensor for survey in surveys if isinstance(survey.tensor, Variances)]
         alike = len(tensors) == len(queries) > 1 and all(np.array_equal(one.U, tensors[0].U) for one in tensors)
         return VariancesQuery(surveys) if alike and surveys[0].operator.single_rows else cls(queries)
 
     def zero(self) -> list[Any]:
-        """Nothing counted, nothing summed."""
+        """Return one zero state per query."""
         return [query.zero() for query in self.queries]
 
     def add(self, state: list[Any], chunk: Chunk) -> list[Any]:
-        """Add a chunk to all of them."""
+        """Add a chunk to all states."""
         return [query.add(own, chunk) for query, own in zip(self.queries, state, strict=True)]
 
     def merge(self, one: list[Any], other: list[Any]) -> list[Any]:
-        """Integers add up."""
+        """Merge the states of each query."""
         return [query.merge(*both) for query, *both in zip(self.queries, one, other, strict=True)]
 
     def finish(self, state: list[Any]) -> list[Any]:
-        """One answer per query."""
+        """Return one answer per query."""
         return [query.finish(own) for query, own in zip(self.queries, state, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
 class VariancesQuery(JointQuery):
-    """Several surveys of some of the same variances, which are computed once for each chunk."""
+    """Several surveys of variances along the same directions, which are computed once per chunk."""
 
     queries: tuple[SurveyQuery, ...]
 
     def __getstate__(self) -> dict[str, Any]:
-        """The queries alone."""
+        """Return the queries only."""
         return {"queries": self.queries}
 
     @cached_property
     def _variances(self) -> Callable[[Block], FloatArray]:
-        """From a block to its units' variances; what is public is worked out once for all blocks."""
+        """The function from a block to its units' variances; public numbers are computed once for all blocks."""
         operator, tensor = self.queries[0].operator, self.queries[0].tensor
         assert isinstance(tensor, Variances)
         if isinstance(operator, RowsOperator) and operator.removed is None:
@@ -230,11 +230,11 @@ class VariancesQuery(JointQuery):
         return lambda block: operator.variances(block, tensor.U)
 
     def zero(self) -> list[SurveyState]:
-        """Nothing counted, nothing summed."""
+        """Return one zero state per survey."""
         return [survey.starting_with(RowVectorSurveyor(survey.centre, survey.clips)) for survey in self.queries]
 
     def add(self, state: list[SurveyState], chunk: Chunk) -> list[SurveyState]:
-        """Add a chunk to all of them."""
+        """Add a chunk to all states."""
         chunk.check_columns(self.queries[0].operator.d)
         tensors = [survey.tensor for survey in self.queries if isinstance(survey.tensor, Variances)]
         whole = self._variances(chunk.block)
@@ -246,19 +246,19 @@ class VariancesQuery(JointQuery):
 
 
 def counts_at(norms: FloatArray, edges: FloatArray) -> IntArray:
-    """For each edge, how many of the finite norms do not exceed it."""
+    """Return, for each edge, how many of the finite norms do not exceed it."""
     bins = np.bincount(np.searchsorted(edges, norms[np.isfinite(norms)]), minlength=edges.size + 1)
     return np.cumsum(bins[: edges.size])
 
 
 @dataclass(frozen=True)
 class SlotsQuery:
-    """How many units are let in, bad ones included, in each of some partitions."""
+    """Query for the number of included units, valid or not, in each partition."""
 
     partitions: int
 
     def zero(self) -> IntArray:
-        """None."""
+        """Return a state of zeros."""
         return np.zeros(self.partitions, dtype=np.int64)
 
     def add(self, state: IntArray, chunk: Chunk) -> IntArray:
@@ -267,25 +267,25 @@ class SlotsQuery:
         return state
 
     def merge(self, one: IntArray, other: IntArray) -> IntArray:
-        """Integers add up."""
+        """Add the states."""
         return one + other
 
     def finish(self, state: IntArray) -> IntArray:
-        """One number per partition."""
+        """Return one number per partition."""
         return state
 
 
-# -- what is handed out in the order of the data ---------------------------------------------------------
+# -- transforms for `Engine.map` -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Tensors:
-    """From a chunk to the tensors of its units that are let in."""
+    """Function from a chunk to the tensors of its included units."""
 
     operator: Operator
     tensor: Tensor
 
     def __call__(self, chunk: Chunk) -> FloatArray:
-        """One tensor per unit."""
+        """Return one tensor per included unit."""
         tensors = self.tensor.of(self.operator, chunk.block)
         return tensors if chunk.skip is None else tensors[~chunk.skip]

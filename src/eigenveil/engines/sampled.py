@@ -1,4 +1,4 @@
-"""The population made of an operator, a plan and an engine: what mechanisms get to see of real data."""
+"""The population of an operator, a plan and an engine, through which mechanisms query real data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from eigenveil._typing import FloatArray, IntArray
 from eigenveil.engines.engine import Engine
 from eigenveil.engines.local import LocalEngine
-from eigenveil.engines.plans import FullPlan, Plan
+from eigenveil.engines.plans import FullPlan, SamplingPlan
 from eigenveil.engines.population import Population, SurveyedPopulation
 from eigenveil.engines.query import JointQuery, Query, SlotsQuery, Survey, SurveyQuery, Tensors
 from eigenveil.errors import InvalidInputError
@@ -25,14 +25,14 @@ ResultT = TypeVar("ResultT")
 
 @dataclass
 class Passes:
-    """How often units have been read."""
+    """Number of passes over the units so far."""
 
     made: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What a population will be asked: counts at all edges and sums at all clips, around a centre."""
+    """A future query of a population: counts at all edges and sums at all clips, around a centre."""
 
     population: Population
     centre: FloatArray
@@ -50,7 +50,7 @@ class _Kept:
     answer: Survey
 
     def to(self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]) -> Survey | None:
-        """The part of it that answers a question; None if it does not hold all of that."""
+        """Return the part of the answer that a query needs, or None if the answer does not contain all of it."""
         places = np.searchsorted(self.edges, edges)
         known = not edges.size or (places[-1] < self.edges.size and np.array_equal(self.edges[places], edges))
         if not (known and np.array_equal(self.centre, centre) and all(clip in self.clips for clip in clips)):
@@ -60,23 +60,23 @@ class _Kept:
 
 
 class Beside(Protocol):
-    """Something else that is asked of the same units, and keeps the answer."""
+    """An object with another query of the same units, which stores the answer."""
 
     @property
     def query(self) -> Query[Any, Any]:
-        """What is asked."""
+        """The query."""
 
     def keep(self, sums: Any) -> None:
-        """Keep the answer."""
+        """Store the answer."""
 
 
 def read_ahead(*asked: Asked, beside: Beside | None = None) -> None:
-    """Read, in one pass, what populations of the same units will be asked; each then answers without another one.
+    """Answer future queries of populations of the same units in one pass; each then needs no pass of its own.
 
-    `beside` is read in the same pass, and keeps its answer too.
+    The query of `beside` is answered in the same pass, and `beside` stores its answer.
 
-    Only exact counts and sums are kept, inside the populations: nothing is released by it. Populations that are
-    not read from data (the planner's) need nothing of the kind.
+    Only exact counts and sums are stored, inside the populations, so nothing is released. Populations without data
+    (those of the planner) are ignored.
     """
     real = [(one.population, one) for one in asked if isinstance(one.population, SampledPopulation)]
     if not real:
@@ -93,7 +93,7 @@ def read_ahead(*asked: Asked, beside: Beside | None = None) -> None:
 
 
 class SampledPopulation(SurveyedPopulation):
-    """One tensor of each unit of an operator that a plan lets in, surveyed by an engine.
+    """One tensor per unit of an operator that a plan includes; an engine reads the data.
 
     Parameters
     ----------
@@ -101,12 +101,12 @@ class SampledPopulation(SurveyedPopulation):
         The units.
     tensor : Tensor
         `Products(W)`, `Matrices()`, `MeanRows()` or `Variances(U)`.
-    plan : Plan, optional
-        Which units are meant: all by default.
+    plan : SamplingPlan, optional
+        The plan that includes units; all units by default.
     engine : Engine, optional
-        Who goes over the data: all threads of this machine by default.
+        The engine that reads the data; by default all threads of this machine.
     passes : Passes, optional
-        Where passes over the data are counted.
+        Counter of passes over the data.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class SampledPopulation(SurveyedPopulation):
         operator: Operator,
         tensor: Tensor,
         *,
-        plan: Plan | None = None,
+        plan: SamplingPlan | None = None,
         engine: Engine | None = None,
         passes: Passes | None = None,
     ) -> None:
@@ -152,32 +152,32 @@ class SampledPopulation(SurveyedPopulation):
 
     @property
     def fixed_places(self) -> bool:
-        """As the units of the operator have; a plan lets units in by their places."""
+        """As for the operator, because a plan includes units by their places."""
         return self.operator.fixed_places
 
     def slots(self) -> int:
-        """How many units the plan lets in, bad ones included."""
+        """Return the number of units that the plan includes, valid or not."""
         return sum(self.slots_by_partition())
 
     def slots_by_partition(self) -> list[int]:
-        """The same for every partition."""
+        """Return `slots` for each partition."""
         partitions = self.operator.partitions()
         return [int(count) for count in self._over(partitions, SlotsQuery(len(partitions)))]
 
     def survey(
         self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]
     ) -> tuple[IntArray, list[IntArray]]:
-        """Counts at all edges and sums at all clips, in one pass."""
+        """Return counts at all edges and sums at all clips, in one pass."""
         answer = self._surveyed(centre, edges, clips)
         return answer.counts, answer.sums
 
     def tally(self) -> tuple[int, int]:
-        """How many units are good, and how many the plan lets in, in one pass."""
+        """Return the number of valid units and the number of included units, in one pass."""
         answer = self._surveyed(np.zeros(self.shape), np.array([np.inf]), [])
         return int(answer.counts[0]), answer.slots
 
     def query(self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]) -> SurveyQuery:
-        """The survey that tells these counts and sums."""
+        """Return the query for these counts and sums."""
         return SurveyQuery(
             operator=self.operator.without_data(),
             tensor=self.tensor,
@@ -187,7 +187,7 @@ class SampledPopulation(SurveyedPopulation):
         )
 
     def keep(self, asked: Asked, answer: Survey) -> None:
-        """Keep an answer that was read ahead, in place of an earlier one."""
+        """Store an answer that was read ahead; it replaces an earlier one."""
         self._kept = _Kept(asked.centre, asked.edges, asked.clips, answer)
 
     def _surveyed(self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]) -> Survey:
@@ -195,15 +195,15 @@ class SampledPopulation(SurveyedPopulation):
         return self.reduce(self.query(centre, edges, clips)) if kept is None else kept
 
     def tensors(self) -> Iterator[FloatArray]:
-        """The tensors themselves, of the units let in, in the order of the data; not those of mean rows."""
+        """Yield the tensors of the included units, in the order of the data. Mean rows are not available."""
         if isinstance(self.tensor, MeanRows):
-            raise InvalidInputError("mean rows are only ever surveyed, not handed out.")
+            raise InvalidInputError("mean rows can be counted and summed, but not returned one by one.")
         self.passes.made += 1
         transform = Tensors(self.operator.without_data(), self.tensor)
         return self.engine.map(self.operator.partitions(), self.plan, transform)
 
     def reduce(self, query: Query[StateT, ResultT]) -> ResultT:
-        """The answer of any query about the units that the plan lets in."""
+        """Return the answer of any query over the units that the plan includes."""
         return self._over(self.operator.partitions(), query)
 
     def _over(self, partitions: Sequence[Partition], query: Query[StateT, ResultT]) -> ResultT:

@@ -1,4 +1,4 @@
-"""The Spark engine: queries go to the executors that keep the rows, and integer states come back."""
+"""The Spark engine: queries are sent to the executors that hold the rows, and integer states are sent back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from eigenveil.engines.engine import SumsOnly
 from eigenveil.engines.local import single_threaded_blas
-from eigenveil.engines.plans import Plan
+from eigenveil.engines.plans import SamplingPlan
 from eigenveil.engines.query import Query, fold
 from eigenveil.errors import EigenveilError, InvalidInputError
 from eigenveil.sources import Partition
@@ -23,34 +23,37 @@ StateT = TypeVar("StateT")
 ResultT = TypeVar("ResultT")
 
 _MERGED = 8
-"""So many states are merged in one task, and at most so many come to the driver."""
+"""Number of states that one task merges, and maximum number of states that are sent to the driver."""
 
 _ANSWER = "answer"
 
 
 @dataclass(frozen=True)
 class SparkEngine(SumsOnly):
-    """Brings queries to the partitions of a Spark data frame, where they are (extra `eigenveil[spark]`).
+    """Runs queries on the executors that hold the partitions of a Spark data frame (extra `eigenveil[spark]`).
 
-    A query and a plan go out once, through `DataFrame.mapInArrow`. Every partition answers with one state of
-    integers and counts; states are merged, some at a time, by further tasks, so that the driver gets a few of them
-    whatever the number of partitions. It does without `rdd`, which Spark Connect does not have. Integers add
-    without error, so the answer is that of `LocalEngine` for any partitioning. A task that fails is tried again by
-    Spark: a state is a function of the partition and of public numbers. That every partition has answered, and
-    once, is checked. Noise is drawn by the caller, once, after the answer has come and after it was charged.
+    A query and a plan are sent once, through `DataFrame.mapInArrow`. Each partition returns one state of integers
+    and counts. Further tasks merge states, several at a time, so the driver receives only a few, whatever the
+    number of partitions. The engine does not use `rdd`, which Spark Connect does not have. Integers add without
+    error, so the answer is that of `LocalEngine` for any partitioning. Spark retries a task that fails, which is
+    safe because a state is a function of the partition and of public numbers. The engine checks that every
+    partition has answered exactly once. The caller draws noise once, after the answer has arrived and after it was
+    charged.
 
     Notes
     -----
-    *Formal guarantees.* An engine adds; see `Query` for what a unit adds, and mechanisms for what is released. The
-    rows of a fit are computed once and kept (`eigenveil.sources.clusters.spark_frames`), so a unit has the same
-    coin in every pass. An executor that is lost takes its rows with it, which ends the fit with an error. What was
-    charged by then stays charged. Executors, the driver, and whoever sees their traffic or disks, hold raw data:
-    the cluster is trusted as the machine is that holds the files. A Python worker has one block of a partition in
-    memory at a time, and one person's rows at the least.
+    *Formal guarantees.* An engine only adds. `Query` states what a unit contributes, and the mechanisms state what
+    is released. The rows of a fit are computed once and kept (`eigenveil.sources.clusters.spark_frames`), so a
+    unit has the same coin in every pass. If an executor is lost, so are its rows, and the fit ends with an error;
+    what was charged by then stays charged. Executors, the driver, and anyone who sees their traffic or disks, have
+    access to raw data: the cluster must be trusted like the machine that stores the files. A Python worker has one
+    block of a partition in memory at a time, and at least the rows of one person.
     """
 
-    def reduce(self, partitions: Sequence[Partition], plan: Plan, query: Query[StateT, ResultT]) -> ResultT:
-        """The answer of a query over all units that the plan lets in."""
+    def reduce(
+        self, partitions: Sequence[Partition], plan: SamplingPlan, query: Query[StateT, ResultT]
+    ) -> ResultT:
+        """Return the answer of a query over all units that the plan includes."""
         if not partitions:
             return query.finish(query.zero())
         found = [opener_and_piece(partition) for partition in partitions]
@@ -59,7 +62,7 @@ class SparkEngine(SumsOnly):
         return query.finish(_collected(rows, query, self._answers(rows, asked)))
 
     def _answers(self, rows: SparkRows, asked: bytes) -> list[bytes]:
-        """What comes back to the driver: pickled answers, each of one or more partitions."""
+        """Return the pickled answers that the driver receives, each of one or more partitions."""
 
         def answered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield _sent(_answered(asked, batches))
@@ -80,7 +83,7 @@ class SparkEngine(SumsOnly):
 
 @dataclass
 class _Answer:
-    """A state, and the numbers of the partitions it is of; or what one of them was refused for."""
+    """A state and the numbers of its partitions, or the error of one of them."""
 
     numbers: list[int]
     state: Any = None
@@ -88,10 +91,10 @@ class _Answer:
 
 
 def _answered(asked: bytes, batches: Iterator[pa.RecordBatch]) -> _Answer:
-    """The answer of one partition, where it is."""
+    """Return the answer of one partition; runs on the executor that holds it."""
     from pyspark import TaskContext  # noqa: PLC0415
 
-    query, plan, openers = pickle.loads(asked)  # noqa: S301  # our own
+    query, plan, openers = pickle.loads(asked)  # noqa: S301  # pickled by this engine
     first = next((batch for batch in batches if batch.num_rows), None)
     context = TaskContext.get()
     if first is None or context is None:
@@ -105,15 +108,15 @@ def _answered(asked: bytes, batches: Iterator[pa.RecordBatch]) -> _Answer:
 
 
 def _merged(asked: bytes, batches: Iterator[pa.RecordBatch]) -> _Answer:
-    query, *_ = pickle.loads(asked)  # noqa: S301  # our own
+    query, *_ = pickle.loads(asked)  # noqa: S301  # pickled by this engine
     return _joined(query, (sent for batch in batches for sent in batch.column(0).to_pylist()))
 
 
 def _joined(query: Query[Any, Any], answers: Any) -> _Answer:
-    """All answers as one."""
+    """Merge all answers into one."""
     whole = _Answer([], query.zero())
     for sent in answers:
-        answer: _Answer = pickle.loads(sent)  # noqa: S301  # our own
+        answer: _Answer = pickle.loads(sent)  # noqa: S301  # pickled by this engine
         whole.numbers += answer.numbers
         whole.refusal = whole.refusal or answer.refusal
         if answer.state is not None:
@@ -126,13 +129,13 @@ def _sent(answer: _Answer) -> pa.RecordBatch:
 
 
 def _collected(rows: SparkRows, query: Query[Any, Any], answers: list[bytes]) -> Any:
-    """The state of all partitions, each of which must have answered once."""
+    """Return the state of all partitions; raise an error unless each has answered exactly once."""
     whole = _joined(query, answers)
     if whole.refusal is not None:
         raise whole.refusal
     if sorted(whole.numbers) != sorted(rows.found):
         raise InvalidInputError(
-            "Spark has not asked every partition once.",
-            hint="This is a fault of the cluster, not of the data; nothing was released.",
+            "expected exactly one answer from each Spark partition, got none or several from some.",
+            hint="This is an error of the cluster, not of the data; nothing was released. Check the cluster.",
         )
     return whole.state

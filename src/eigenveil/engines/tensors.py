@@ -1,4 +1,4 @@
-"""Explicit tensors in memory, one per unit: the reference that other populations are tested against."""
+"""Population of explicit tensors in memory, one per unit: the reference for tests of other populations."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from eigenveil.kernels import Clip, TensorSurveyor, symmetric_part
 
 
 class TensorPopulation(SurveyedPopulation):
-    """One tensor per unit, given as an array whose first axis counts the units.
+    """One tensor per unit, in an array whose first axis is the unit.
 
     Parameters
     ----------
     values : array of shape (n, ...)
-        Numbers of any real type; rows that are not finite add nothing, silently.
+        Numbers of any real type. Units that are not finite silently add nothing.
     symmetric : bool
-        Units are square matrices and only their symmetric part (A + A^T)/2 counts.
+        Whether units are square matrices of which only the symmetric part (A + A^T)/2 is used.
 
     Notes
     -----
-    *Edge cases.* No units: every answer is 0. Entries whose squares overflow make a unit bad (left out);
-    entries whose squares underflow count as norm 0, which is below every edge of the public grid.
+    *Edge cases.* No units: every answer is 0. Entries whose squares overflow make a unit invalid (excluded).
+    Entries whose squares underflow count as norm 0, which is below every edge of the public grid.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class TensorPopulation(SurveyedPopulation):
         if array.ndim < 2 or 0 in array.shape[1:]:
             raise InvalidInputError(
                 f"expected one vector or matrix per unit, got an array of shape {array.shape}.",
-                hint="The first axis counts the units, the others are the unit's own.",
+                hint="The first axis must be the unit; the other axes are those of its vector or matrix.",
             )
         if symmetric and (array.ndim != 3 or array.shape[1] != array.shape[2]):
             raise InvalidInputError(f"symmetric units are square matrices, got an array of shape {array.shape}.")
@@ -69,21 +69,21 @@ class TensorPopulation(SurveyedPopulation):
 
     @property
     def fixed_places(self) -> bool:
-        """Every tensor holds its place."""
+        """Always true: every tensor keeps its position."""
         return True
 
     def slots(self) -> int:
-        """How many units there are, bad ones included."""
+        """Return the number of units, valid or not."""
         return len(self._values)
 
     def tally(self) -> tuple[int, int]:
-        """`count` and `slots`."""
+        """Return `count` and `slots`."""
         return self.count(), self.slots()
 
     def survey(
         self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]
     ) -> tuple[IntArray, list[IntArray]]:
-        """Counts at all edges and sums at all clips, in one pass."""
+        """Return counts at all edges and sums at all clips, in one pass."""
         surveyor = TensorSurveyor(self._checked(centre, edges), clips)
         counts = np.zeros(edges.size, dtype=np.int64)
         for tensors in self.tensors():
@@ -91,9 +91,9 @@ class TensorPopulation(SurveyedPopulation):
         return counts, surveyor.sums()
 
     def tensors(self) -> Iterator[FloatArray]:
-        """All tensors, a few thousand entries at a time."""
+        """Yield all tensors, about a quarter of a million entries at a time."""
         step = max(1, (1 << 18) // max(1, self._values[:1].size))
         for start in range(0, len(self._values), step):
-            with np.errstate(invalid="ignore"):  # a warning would tell of the values
+            with np.errstate(invalid="ignore"):  # a warning would reveal something about the values
                 taken = self._values[start : start + step].astype(np.float64)
             yield symmetric_part(taken) if self._symmetric else taken

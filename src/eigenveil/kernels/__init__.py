@@ -1,4 +1,4 @@
-"""Inner loops over units: products, norms, clipping and rounding, one unit at a time."""
+"""Inner loops over units: products, norms, clipping and rounding, each unit separately."""
 
 from eigenveil.kernels.clips import (
     Clip,

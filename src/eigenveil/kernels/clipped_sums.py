@@ -1,4 +1,4 @@
-"""What loops over units that round a computed residual have in common: public numbers, and one sum per clip."""
+"""Base class of surveyors that clip and round computed residuals: public numbers, and one sum per clip."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from eigenveil.kernels.fixed_point import inner_radius
 class ClippedSums:
     """A centre, a shift, inner radii and grids, and integer sums.
 
-    Work space is made where it is first needed, and never shared, copied or pickled.
+    Work space is allocated on first use, and never shared, copied or pickled.
     """
 
     _made_again: ClassVar[tuple[str, ...]] = ("_work",)
-    """What is left out of a pickle."""
+    """Attributes excluded from pickles."""
 
     def __init__(self, centre: FloatArray, clips: Sequence[Clip], *, shift: FloatArray | None = None) -> None:
         self._centre = np.ascontiguousarray(centre, dtype=np.float64)
@@ -32,20 +32,20 @@ class ClippedSums:
         self._sums = np.zeros((len(clips), size), dtype=np.int64)
 
     def fresh(self) -> Self:
-        """The same with empty sums."""
+        """Return a copy with empty sums."""
         twin = copy.copy(self)
         vars(twin).pop("_work", None)
         vars(twin)["_sums"] = np.zeros_like(self._sums)
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the work space and what is made again from public numbers."""
+        """Return all attributes except the work space and those recomputed from public numbers."""
         return {name: value for name, value in vars(self).items() if name not in self._made_again}
 
     def merge(self, other: Self) -> None:
-        """Add what another has summed."""
+        """Add the sums of another surveyor."""
         self._sums += other._sums
 
     def sums(self) -> list[IntArray]:
-        """One sum per clip, of the centre's shape."""
+        """Return one sum per clip, of the centre's shape."""
         return [total.reshape(self._centre.shape) for total in self._sums]

@@ -1,4 +1,7 @@
-"""Measure and sum the units' tensors around a public centre: what all populations are made of."""
+"""Surveyors: norms and clipped integer sums of the units' tensors around a public centre.
+
+All populations are built on them.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _WIDEST = 1000
 
 @dataclass(frozen=True)
 class Clip:
-    """Where to clip and how to round: a radius, and a grid of 2^exponent."""
+    """A clipping radius, and the exponent of the rounding grid 2^exponent."""
 
     radius: float
     exponent: int
@@ -38,30 +41,30 @@ class Clip:
 
 
 class Surveyor(Protocol):
-    """Goes over chunks of units once; keeps one clipped sum per clip, and tells the norms of each chunk.
+    """Reads chunks of units once, accumulates one clipped sum per clip, and returns the norms of each chunk.
 
-    It can be pickled, with what it has summed and without its work space.
+    It can be pickled, with its sums and without its work space.
     """
 
     def fresh(self) -> Self:
-        """The same with empty sums, for another thread; what is public in it is shared, which is quick."""
+        """Return a copy with empty sums, for another thread. It shares the public numbers, so it is cheap."""
 
     def add(self, chunk: Any, skip: BoolArray | None) -> FloatArray:
-        """Take in a chunk; returns its units' norms, infinite where a unit is bad or skipped."""
+        """Add a chunk; return its units' norms, which are infinite for invalid or skipped units."""
 
     def merge(self, other: Self) -> None:
-        """Add what another has summed."""
+        """Add the sums of another surveyor."""
 
     def sums(self) -> list[IntArray]:
-        """One sum per clip, in whole grid steps."""
+        """Return one sum per clip, in grid steps."""
 
 
 class TensorSurveyor:
-    """Explicit tensors less a centre; the units are on the first axis of a chunk.
+    """Surveyor of explicit tensors minus a centre; the first axis of a chunk is the unit.
 
-    A computed residual may differ from the real one in its last bit; all that follows is exact for the
-    computed one, which depends on the unit and the centre alone. A unit whose norm about the origin
-    overflows is bad wherever the centre is.
+    A computed residual may differ from the real one in its last bit. All later steps are exact for the computed
+    residual, which depends on the unit and the centre alone. A unit whose norm about the origin overflows is
+    invalid, whatever the centre is.
     """
 
     def __init__(self, centre: FloatArray, clips: Sequence[Clip]) -> None:
@@ -71,11 +74,11 @@ class TensorSurveyor:
             inner_radius(size=centre.size, radius=clip.radius, exponent=clip.exponent)
 
     def fresh(self) -> TensorSurveyor:
-        """The same with empty sums."""
+        """Return a copy with empty sums."""
         return TensorSurveyor(self._centre, self._clips)
 
     def add(self, chunk: FloatArray, skip: BoolArray | None = None) -> FloatArray:
-        """Take in tensors of shape (units, *centre.shape)."""
+        """Add tensors of shape (units, *centre.shape); return their norms."""
         size = self._centre.size
         width = padded_width(size)
         rows = max(1, _BLOCK_ENTRIES // width)
@@ -98,65 +101,74 @@ class TensorSurveyor:
         return norms
 
     def merge(self, other: TensorSurveyor) -> None:
-        """Add what another has summed."""
+        """Add the sums of another surveyor."""
         for q, more in enumerate(other._sums):
             self._sums[q] += more
 
     def sums(self) -> list[IntArray]:
-        """One sum per clip, of the centre's shape."""
+        """Return one sum per clip, of the centre's shape."""
         return [total.reshape(self._centre.shape) for total in self._sums]
 
 
 class SparseVarianceSurveyor:
-    """The variances of sparse rows, as `spread` tells them; `entries` says which of the k + 1."""
+    """Surveyor of the variances of sparse rows that `spread` computes; `entries` selects some of them."""
 
     def __init__(self, spread: SparseSpread, entries: slice, centre: FloatArray, clips: Sequence[Clip]) -> None:
         self._spread, self._entries = spread, entries
         self._formed = TensorSurveyor(centre, clips)
 
     def fresh(self) -> SparseVarianceSurveyor:
-        """The same with empty sums."""
+        """Return a copy with empty sums."""
         twin = copy.copy(self)
         twin._formed = self._formed.fresh()
         return twin
 
     def add(self, chunk: sparse.csr_array[Any, Any], skip: BoolArray | None = None) -> FloatArray:
-        """Take in rows of a CSR array."""
+        """Add rows of a CSR array; return their norms."""
         return self._formed.add(self._spread(chunk)[:, self._entries], skip)
 
     def merge(self, other: SparseVarianceSurveyor) -> None:
-        """Add what another has summed."""
+        """Add the sums of another surveyor."""
         self._formed.merge(other._formed)
 
     def sums(self) -> list[IntArray]:
-        """One sum per clip, of the centre's shape."""
+        """Return one sum per clip, of the centre's shape."""
         return self._formed.sums()
 
 
 class RowSurveyor:
-    """x (W^T x)^T - centre over dense rows x (less a shift, and less P P^T x), never forming a tensor per row.
+    """Surveyor of x (W^T x)^T - centre over dense rows x, which never forms a tensor per row.
 
-    The centre is rounded to single precision first. Rows of float32 are multiplied in single precision
-    (`SingleRowLoop`) unless something is projected out, or that would cost a thousandth of a radius, as where the
-    centre is far longer than it.
+    A shift, and P P^T x, may be subtracted from the rows first. The centre C is rounded to single precision first.
+    Rows of float32 are multiplied in single precision (`SingleRowLoop`), with two exceptions: if directions are
+    projected out, and if single precision would cost a thousandth of a radius, as it does if the centre is far
+    longer than the radius.
 
     Formal guarantees
     -----------------
-    Let y be what is computed for W^T x, rounding, underflow and all. A row adds V - (F/f) C/g, where V and F
-    are integers: V the nearest to c x y^T/g entry by entry, F the nearest to c f, f = 2^30; c is such that c
-    times the norm of x y^T - C is at most r', as computed norms are upper bounds (`norm_error`). Floats get the
-    number before rounding wrong by at most 2^-50 |x_k c y_j|/g, over all entries 2^-50 (R + ||C||)/g, as ||c x
-    y^T|| <= R + ||C||; what underflows on the way adds |x_k| 2^-1074/g < 2^-60, as g >= 2^-500 and |x_k| <
-    2^512, and nothing overflows, as |y_j| < 2^512. Rounding by adding 1.5 2^52 needs numbers below 2^51: (R + 2
-    ||C||)/g < 2^50 is checked when the surveyor is made, and where it fails every row is clipped to nothing (r'
-    = 0). So what a row adds lies within sqrt(size)/2 (V) + ||C||/(2 f g) (F) + 2^-50 (R + ||C||)/g steps of c
-    (x y^T - C)/g. Sums of V and F are exact. In the end F C is formed exactly (24 times 29 bits, three times)
-    and rounded down, which moves the difference between neighbours by at most 3 steps an entry. With c norm <=
-    r' = R - 4 sqrt(size) g - ||C|| 2^-30 - 2^-48 (R + 2 ||C||) neighbours lie at most R apart.
+    Let R be the radius, g = 2^exponent the grid, and y the computed value of W^T x, including the effects of
+    rounding and underflow.
 
-    In single precision V = (h/g) U, h/g a power of two and U the integer nearest to c x y^T/h but for floats: over
-    all entries U lies within sqrt(size) (1/2 + 2^-21) + 2^-22.9 (R + ||C||)/h <= .51 sqrt(size) + 1 steps h of it.
-    That is taken off r' as well.
+    *Contribution of a row.* A row adds V - (F/f) C/g, where V and F are integers and f = 2^30. V is the nearest to
+    c x y^T/g, entry by entry, and F is the nearest to c f. The factor c is such that c times the norm of x y^T - C
+    is at most r', because computed norms are upper bounds (`norm_error`).
+
+    *Floating point.* The number before rounding has an error of at most 2^-50 |x_k c y_j|/g, which is
+    2^-50 (R + ||C||)/g over all entries, because ||c x y^T|| <= R + ||C||. Underflow on the way adds
+    |x_k| 2^-1074/g < 2^-60, because g >= 2^-500 and |x_k| < 2^512. Nothing overflows, because |y_j| < 2^512.
+
+    *Rounding.* Rounding by adding 1.5 2^52 needs numbers below 2^51. The condition (R + 2 ||C||)/g < 2^50 is
+    checked when the surveyor is created. If it fails, every row is clipped to zero (r' = 0). So the contribution
+    of a row lies within sqrt(size)/2 (V) + ||C||/(2 f g) (F) + 2^-50 (R + ||C||)/g steps of c (x y^T - C)/g.
+
+    *Sums.* Sums of V and F are exact. At the end F C is computed exactly (24 times 29 bits, three times) and
+    rounded down, which changes the difference between neighbouring datasets by at most 3 steps per entry. With c
+    norm <= r' = R - 4 sqrt(size) g - ||C|| 2^-30 - 2^-48 (R + 2 ||C||), sums of neighbouring datasets differ by at
+    most R.
+
+    *Single precision.* There V = (h/g) U, where h/g is a power of two and U is the integer nearest to c x y^T/h,
+    up to floating-point error: over all entries U lies within sqrt(size) (1/2 + 2^-21) + 2^-22.9 (R + ||C||)/h <=
+    .51 sqrt(size) + 1 steps h of it. This is subtracted from r' as well.
     """
 
     def __init__(
@@ -185,26 +197,26 @@ class RowSurveyor:
         self._up = [1 << (h - exponent) for h, exponent in zip(coarse, exponents, strict=True)]
 
     def fresh(self) -> RowSurveyor:
-        """The same with empty sums."""
+        """Return a copy with empty sums."""
         twin = copy.copy(self)
         twin._loop = self._loop.fresh()
         twin._single = None if self._single is None else self._single.fresh()
         return twin
 
     def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
-        """Take in rows of shape (units, d)."""
+        """Add rows of shape (units, d); return their norms."""
         if self._single is not None and chunk.dtype == np.float32:
             return self._single.add(chunk, skip)
         return self._loop.add(chunk, skip)
 
     def merge(self, other: RowSurveyor) -> None:
-        """Add what another has summed."""
+        """Add the sums of another surveyor."""
         self._loop.merge(other._loop)
         if self._single is not None and other._single is not None:
             self._single.merge(other._single)
 
     def sums(self) -> list[IntArray]:
-        """One sum per clip, of shape (d, m)."""
+        """Return one sum per clip, of shape (d, m)."""
         totals, f_sums = self._loop.sums, self._loop.f_sums
         if self._single is not None:
             coarse = zip(self._single.sums, self._up, strict=True)
@@ -215,27 +227,30 @@ class RowSurveyor:
 
 
 class SparseRowSurveyor:
-    """The same over rows of a CSR array; neither shift nor centre ever make a row dense.
+    """Surveyor like `RowSurveyor`, over rows of a CSR array; neither shift nor centre makes a row dense.
 
-    Shift and centre are rounded to single precision first.
+    Shift and centre are rounded to single precision first. With W = None, the tensor is x - shift - centre (y =
+    1).
 
     Formal guarantees
     -----------------
-    A row adds V - (shift/g) (Y/s)^T - (F/f) C/g, where V, Y and F are integers: V the nearest to c x_k y_j/g at
-    the entries present, Y the nearest to c y_j s, F the nearest to c f; s is a power of two, ||shift||
-    sqrt(m)/g < s <= 2 ||shift|| sqrt(m)/g. That lies within sqrt(size)/2 (V) + ||shift|| sqrt(m)/(2 s g) <= 1/2
-    (Y) + ||C||/(2 f g) (F) steps of c ((x - shift) y^T - C)/g. Floats get the numbers before rounding wrong by
-    2^-50 |x_k c y_j|/g, over all entries by 2^-50 2^22 R/g, as c ||x|| ||y|| is below 2^22 R (`STRETCH`), not
-    R, and by far less where they underflow, as in `RowSurveyor`; c y, which V and Y share, is off by 2^-53 of
-    itself, which c ||x - shift|| ||y|| <= R + ||C|| multiplies. r' leaves room for 2^-48 (2^22 R + 2 ||C||).
+    Notation as in `RowSurveyor`.
 
-    The sums of V, modulo 2^64, of Y, in two words, and of F are exact over 2^31 units if R <= 2^32 g
-    (`SparseRowLoop`), which is checked where there is a shift. In the end the products shift Y and F C are
-    formed exactly (24 times 29 bits, four times for Y below 2^89 and three times for F below 2^61) and rounded
-    down, which moves the difference between neighbours by at most 7 steps an entry. With 1/2 for V that is
-    below the 8 that r' leaves room for, and 1 more step in all is left for Y and what underflows.
+    *Contribution of a row.* A row adds V - (shift/g) (Y/s)^T - (F/f) C/g, where V, Y and F are integers. V is the
+    nearest to c x_k y_j/g at the stored entries, Y the nearest to c y_j s, and F the nearest to c f. Here s is a
+    power of two, ||shift|| sqrt(m)/g < s <= 2 ||shift|| sqrt(m)/g. The contribution lies within sqrt(size)/2 (V) +
+    ||shift|| sqrt(m)/(2 s g) <= 1/2 (Y) + ||C||/(2 f g) (F) steps of c ((x - shift) y^T - C)/g.
 
-    With W = None it is x - shift - centre itself that is surveyed (y = 1).
+    *Floating point.* The numbers before rounding have an error of 2^-50 |x_k c y_j|/g, which is 2^-50 2^22 R/g
+    over all entries, because c ||x|| ||y|| is below 2^22 R (`STRETCH`), not below R. The error from underflow is
+    far smaller, as in `RowSurveyor`. V and Y share c y, which has a relative error of 2^-53; it is multiplied by c
+    ||x - shift|| ||y|| <= R + ||C||. r' has a reserve of 2^-48 (2^22 R + 2 ||C||) for all this.
+
+    *Sums.* The sums of V (modulo 2^64), of Y (in two words) and of F are exact over 2^31 units if R <= 2^32 g
+    (`SparseRowLoop`), which is checked if there is a shift. At the end the products shift Y and F C are computed
+    exactly (24 times 29 bits, four times for Y below 2^89 and three times for F below 2^61) and rounded down,
+    which changes the difference between neighbouring datasets by at most 7 steps per entry. With 1/2 for V this is
+    below the 8 steps that r' reserves. One more step in total is reserved for Y and underflow.
     """
 
     def __init__(
@@ -266,21 +281,21 @@ class SparseRowSurveyor:
         )
 
     def fresh(self) -> SparseRowSurveyor:
-        """The same with empty sums."""
+        """Return a copy with empty sums."""
         twin = copy.copy(self)
         twin._loop = self._loop.fresh()
         return twin
 
     def add(self, chunk: sparse.csr_array[Any, Any], skip: BoolArray | None = None) -> FloatArray:
-        """Take in rows of a CSR array."""
+        """Add rows of a CSR array; return their norms."""
         return self._loop.add(chunk, skip)
 
     def merge(self, other: SparseRowSurveyor) -> None:
-        """Add what another has summed."""
+        """Add the sums of another surveyor."""
         self._loop.merge(other._loop)
 
     def sums(self) -> list[IntArray]:
-        """One sum per clip, of shape (d, m)."""
+        """Return one sum per clip, of shape (d, m)."""
         out = []
         for q, clip in enumerate(self._clips):
             total = self._loop.sums[q].copy()
@@ -294,16 +309,16 @@ class SparseRowSurveyor:
 
 
 def _times_centre(centre: FloatArray, f_sum: np.int64, clip: Clip) -> IntArray:
-    """The sum of the factors times the centre, in grid steps, rounded down."""
+    """Return the sum of the factors times the centre, in grid steps, rounded down."""
     return _floored_products(np.ravel(centre), [int(f_sum)], -_F_BITS - clip.exponent).reshape(centre.shape)
 
 
 def _floored_products(single: FloatArray, whole: Sequence[int], exponent: int) -> IntArray:
-    """single_k whole_j 2^exponent in four parts, each exact (24 bits times 29 fit a float64), rounded down.
+    """Return single_k whole_j 2^exponent in four parts, each exact (24 bits times 29 fit a float64), rounded down.
 
-    Whole numbers are below 2^116; one that is 0 or above and below 2^87 has three parts, as the fourth is 0.
-    Integers are meant modulo 2^64, as the sums that they are subtracted from: only the difference need fit into
-    int64.
+    The numbers in `whole` are below 2^116. A number of at least 0 and below 2^87 has three parts, because the
+    fourth is 0. Results are modulo 2^64, like the sums from which they are subtracted: only the difference needs
+    to fit into int64.
     """
     out = np.zeros((single.size, len(whole)), dtype=np.int64)
     mask = (1 << 29) - 1
@@ -314,7 +329,7 @@ def _floored_products(single: FloatArray, whole: Sequence[int], exponent: int) -
         product = np.multiply.outer(single, np.array(part, dtype=np.float64))
         exact = _times_power(product, exponent + up)
         floored = np.floor(exact)
-        floored[(exact == 0) & (product < 0)] = -1.0  # also where it underflows
+        floored[(exact == 0) & (product < 0)] = -1.0  # also if it underflows
         if not float(np.abs(floored).max()) < 2.0**63:
             floored = np.fmod(floored, 2.0**64)  # exact, and so is moving it into the range of int64
             floored = np.where(floored >= 2.0**63, floored - 2.0**64, floored)
@@ -324,18 +339,18 @@ def _floored_products(single: FloatArray, whole: Sequence[int], exponent: int) -
 
 
 def _times_power(values: FloatArray, exponent: int) -> FloatArray:
-    """Values times 2^exponent, rounded once: as `np.ldexp`, but faster where 2^exponent is a normal number."""
+    """Return values times 2^exponent, rounded once: `np.ldexp`, but faster if 2^exponent is a normal number."""
     return values * math.ldexp(1.0, exponent) if abs(exponent) <= _WIDEST else np.ldexp(values, exponent)
 
 
 def _few_rows(shape: tuple[int, ...]) -> Iterator[slice]:
-    """Slices of rows that stay in the cache."""
+    """Yield slices of rows that fit in the cache."""
     step = max(1, _BLOCK_ENTRIES // math.prod(shape[1:]))
     return (slice(start, start + step) for start in range(0, shape[0], step))
 
 
 def _check_steps(clip: Clip) -> None:
-    """Refuse a radius of more grid steps than sums over sparse rows with a shift can hold."""
+    """Raise an error if the radius has more grid steps than sums over sparse rows with a shift can hold."""
     if clip.radius > math.ldexp(1.0, _MOST_STEP_BITS + clip.exponent):
         raise InvalidInputError(
             f"expected a radius of at most 2^{_MOST_STEP_BITS} grid steps for sparse rows with a shift, got "
@@ -345,11 +360,12 @@ def _check_steps(clip: Clip) -> None:
 
 
 def _inner_for_rows(clip: Clip, centre: FloatArray, *, steps: float, stretch: float = 1.0) -> float:
-    """What a norm may be so that rounding every entry by up to `steps` grid steps, and floats, stay inside R.
+    """Return r', the norm to clip to so that the rounded contribution stays within R.
 
-    `stretch` times R, or R + ||C||, bounds what is multiplied and rounded. 0, at which every unit is clipped to
-    nothing, where the radius drowns in the rounding of the centre: that is a function of public numbers, and
-    happens only after an unlucky search.
+    Rounding moves every entry by up to `steps` grid steps, and floating-point errors add to that. The products
+    that are rounded are bounded by `stretch` times R, or by R + ||C||. The result is 0, so that every unit is
+    clipped to zero, if the rounding error of the centre exceeds the radius. That is a function of public numbers,
+    and happens only by chance, after a search that returned a radius far too small.
     """
     reach = upper_norm(centre)
     inner = inner_radius(size=centre.size, radius=clip.radius, exponent=clip.exponent, steps=steps)
@@ -359,7 +375,7 @@ def _inner_for_rows(clip: Clip, centre: FloatArray, *, steps: float, stretch: fl
 
 
 def _coarse_exponent(clip: Clip, centre: FloatArray) -> int:
-    """The finest grid, not finer than the clip's, on which single precision can round what is clipped."""
+    """Return the finest grid, at least as coarse as the clip's, on which single precision can round."""
     span = clip.radius + upper_norm(centre)
     return max(clip.exponent, math.frexp(span / SPAN)[1])
 

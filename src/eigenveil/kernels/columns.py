@@ -1,4 +1,4 @@
-"""Columns that are read as rows: what files come in, and what loops over rows take as it is."""
+"""Columns that are read as rows: the layout of files, which loops over rows accept without a copy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eigenveil.kernels import loops
 
 
 class Columns:
-    """Columns of one length and one type, as rows of shape (n, d) that are formed only where they are asked for.
+    """Columns of one length and one type, used as rows of shape (n, d) that are formed only when needed.
 
     Examples
     --------
@@ -37,14 +37,14 @@ class Columns:
 
     @property
     def nbytes(self) -> int:
-        """How large the rows are."""
+        """Size of the rows in bytes."""
         return len(self._where) * len(self._columns) * self.dtype.itemsize
 
     @property
     def addresses(self) -> npt.NDArray[np.uintp]:
-        """Where the first row's entry of every column lies in memory.
+        """Memory address of the first row's entry in every column.
 
-        Asked of the columns every time, as a copy or what comes out of a pickle has columns of its own.
+        It is computed on every access, because a copy or an unpickled object has columns at other addresses.
         """
         starts = np.array([column.ctypes.data for column in self._columns], dtype=np.uintp)
         return starts + np.uintp(self._where.start * self.dtype.itemsize)
@@ -59,7 +59,7 @@ class Columns:
     def __getitem__(self, where: npt.NDArray[Any]) -> npt.NDArray[Any]: ...
 
     def __getitem__(self, where: slice | npt.NDArray[Any]) -> Columns | npt.NDArray[Any]:
-        """Rows that follow each other stay columns; any others are formed."""
+        """Return some rows. Consecutive rows stay columns; other selections are formed."""
         if not (isinstance(where, slice) and where.step in (None, 1)):
             chosen: npt.NDArray[Any] = np.asarray(self)[where]
             return chosen
@@ -68,8 +68,8 @@ class Columns:
         return part
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:  # noqa: FBT001
-        """The rows side by side, C-contiguous."""
-        del copy  # there is no other way
+        """Return the rows as a C-contiguous array."""
+        del copy  # the rows are always copied
         out = np.empty(self.shape, dtype=self.dtype)
         if loops.compiled():
             loops.interleave(self.addresses, out)
@@ -80,16 +80,19 @@ class Columns:
 
 
 def as_taken(chunk: Rows | Columns) -> Rows | Columns:
-    """Rows as the loops take them: columns of float32, and all where loops are not compiled, are formed."""
+    """Return rows in the form that loops accept.
+
+    Columns of float32 are formed into rows, and so are all columns if loops are not compiled.
+    """
     formed = isinstance(chunk, Columns) and (chunk.dtype == np.float32 or not loops.compiled())
     return np.asarray(chunk) if formed else chunk
 
 
 def places(chunk: Rows | Columns) -> tuple[Rows | None, npt.NDArray[np.uintp] | None]:
-    """Where the rows of a chunk start, or each of its columns: as loops are told."""
+    """Return the rows of a chunk, or the addresses of its columns, as arguments for the loops."""
     return (None, chunk.addresses) if isinstance(chunk, Columns) else (loops.contiguous(chunk)[0], None)
 
 
 def placed(chunk: Rows | Columns) -> tuple[object, ...]:
-    """The same, and whether they are float32."""
+    """Return `places`, and whether the numbers are float32."""
     return (*places(chunk), ctypes.c_int(chunk.dtype == np.float32))

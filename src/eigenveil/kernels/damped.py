@@ -1,7 +1,7 @@
-"""Norms of the units' x' (W^T x')^T - C, x' = x - P P^T x, where W and C are columns of P, each times a number.
+"""Norms of x' (W^T x')^T - C, x' = x - P P^T x, if the columns of W and C are multiples of those of P.
 
-That is the question of a last round, whose units are damped along the directions that are asked about. Its norms
-follow from P^T x and ||x||^2, so a pass that only counts them need not form x': it takes a third of the time.
+A last round makes this query: its units are damped along the directions of the query. The norms follow from P^T x
+and ||x||^2, so a pass that only counts norms need not form x', and takes a third of the time.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, multiples_of, norm_error, residuals, upper, upper_norm, upper_square
 
 _CLOSE = 2.0**-40
-"""By so much, relatively, W may differ from multiples of P's columns, and these from being orthogonal."""
+"""Largest relative difference of W from multiples of P's columns, and of these columns from being orthogonal."""
 
 
 @dataclass(frozen=True, eq=False)
 class DampedNormSurveyor:
-    """Tells norms and sums nothing.
+    """Surveyor that returns norms and has no sums.
 
     Formal guarantees
     -----------------
     A norm is a function of the row and of public numbers, to the bit. Counts of norms within edges have
-    sensitivity 1 whatever the function is, so unlike in `RowLoop` nothing needs to be proven of its distance from
-    the real norm; it is the same but for rounding, of the order of `norm_error`.
+    sensitivity 1 for any such function. So, unlike for `RowLoop`, no proof is needed of the distance from the real
+    norm. The two are equal up to rounding, of the order of `norm_error`.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class DampedNormSurveyor:
     taken, scale, multiples : arrays of shape (m,)
         ||x'||^2 = ||x||^2 - sum_j taken_j (P_j^T x)^2; y_j = scale_j P_j^T x; C_j^T x' = multiples_j y_j.
     cc, error : float
-        ||C||^2, and what is added to squared norms, relatively, as in `RowLoop`.
+        ||C||^2, and the relative margin that is added to squared norms, as in `RowLoop`.
     shift : array of shape (d,), optional
         Subtracted from every row first.
     """
@@ -55,7 +55,7 @@ class DampedNormSurveyor:
 
     @classmethod
     def of(cls, W: FloatArray, centre: FloatArray, removed: FloatArray, shift: FloatArray | None) -> Self | None:
-        """The surveyor of a question, if it is of this kind; else None."""
+        """Return the surveyor of a query, or None if W and C are not multiples of the columns of `removed`."""
         if removed.shape != W.shape:
             return None
         C = to_single(centre)
@@ -79,7 +79,7 @@ class DampedNormSurveyor:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the work space."""
+        """Return all attributes except the work space."""
         return {name: value for name, value in vars(self).items() if name != "_work"}
 
     @cached_property
@@ -88,13 +88,13 @@ class DampedNormSurveyor:
         return np.empty(GROUP * (d + cols))
 
     def fresh(self) -> Self:
-        """The same with work space of its own."""
+        """Return a copy with its own work space."""
         twin = object.__new__(type(self))
         vars(twin).update(self.__getstate__())
         return twin
 
     def add(self, chunk: Rows | Columns, skip: BoolArray | None) -> FloatArray:
-        """Norms of rows of shape (units, d), infinite where a row is bad or skipped."""
+        """Return norms of rows of shape (units, d); infinite for invalid or skipped rows."""
         (d, cols), m = self.along.shape, self.taken.size
         chunk = as_taken(chunk)
         norms = np.empty(len(chunk))
@@ -108,7 +108,7 @@ class DampedNormSurveyor:
         return norms
 
     def _add_in_numpy(self, x: FloatArray, skip: BoolArray | None, norms: FloatArray) -> None:
-        """The numpy twin: the same operations in the same order."""
+        """Numpy version of the compiled loop: the same operations in the same order."""
         d, m = x.shape[1], self.taken.size
         with np.errstate(all="ignore"):
             y = loops.row_product(x, self.along)
@@ -124,8 +124,8 @@ class DampedNormSurveyor:
         norms[bad if skip is None else bad | skip] = np.inf
 
     def merge(self, other: Self) -> None:
-        """There is nothing to add."""
+        """Do nothing: there are no sums."""
 
     def sums(self) -> list[IntArray]:
-        """None."""
+        """Return an empty list."""
         return []

@@ -1,6 +1,6 @@
-"""Numbers of many columns, every column by itself: how large they are, and its clipped sum.
+"""Counts by size, and clipped sums, of the numbers in many columns, each column separately.
 
-What becomes of a number is a chain of element-wise IEEE operations on that number and on public ones.
+The contribution of a number is computed by element-wise IEEE operations on that number and on public numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from eigenveil._typing import FloatArray, IntArray
 from eigenveil.errors import InvalidInputError
 
 _EXACT_ROWS = 1 << 21
-"""So many whole numbers below 2^32 are added as floats without error."""
+"""Number of integers below 2^32 whose sum as floats has no error."""
 
 _CELL_BITS = 49
 """Floats that agree in all but these lower bits (an eighth of an octave) share a cell of `EntryCounts`."""
@@ -23,16 +23,16 @@ _SMALLEST = 2.0**-500
 
 
 class EntryCounts:
-    """For every column, how many numbers lie between ascending edges above 0, by their size.
+    """Counts, for every column, of numbers whose absolute value lies between ascending edges above 0.
 
-    A table has a row per column. Its entry b counts the numbers beyond exactly b edges, the last one those
-    that are not finite too; `between` leaves that one out.
+    A table has one row per column. Its entry b counts the numbers beyond exactly b edges. The last entry also
+    counts numbers that are not finite; `between` excludes it.
 
     Formal guarantees
     -----------------
-    A finite number is counted once, between the edges that |x| lies between: comparisons of floats, so exact. One
-    that is not finite, or beyond the last edge, is counted nowhere. Which entry of the table a number
-    adds 1 to is a function of that number and of public ones, to the bit.
+    A finite number x is counted once, between the two edges around |x|. This only compares floats, so it is exact.
+    A number that is not finite, or beyond the last edge, is not counted in `between`. Which entry of the table a
+    number increases by 1 is a function of that number and of public numbers, to the bit.
 
     Examples
     --------
@@ -60,31 +60,31 @@ class EntryCounts:
         self._most = int(np.diff(self._first).max())
 
     def empty(self) -> IntArray:
-        """A table in which nothing is counted."""
+        """Return a table of zeros."""
         return np.zeros((self._columns, self._edges.size), dtype=np.int64)
 
     def add(self, table: IntArray, numbers: FloatArray, columns: IntArray, times: IntArray | int = 1) -> None:
-        """Count numbers, each as many `times` as is said; `columns`, of which each is, broadcast with them."""
+        """Count each number `times` times in its column; `columns` broadcasts with `numbers`."""
         sizes = np.abs(numbers)
         sizes[np.isnan(sizes)] = np.inf
         beyond = self._first.take(sizes.view(np.int64) >> _CELL_BITS)
-        for _ in range(self._most):  # as many edges as one cell holds at most
+        for _ in range(self._most):  # the largest number of edges in one cell
             beyond += sizes > self._edges.take(beyond)
         np.add.at(table.reshape(-1), (columns * self._edges.size + beyond).ravel(), times)
 
     def between(self, table: IntArray) -> IntArray:
-        """The counts up to the first edge, and between each and the next: shape (columns, edges)."""
+        """Return the counts up to the first edge, and between each edge and the next: shape (columns, edges)."""
         return table[:, :-1]
 
 
 class EntrySums:
-    """For every column, the sum of its numbers, each clipped to the column's radius and measured in it.
+    """Sums, for every column, of its numbers, each clipped to the column's radius and divided by it.
 
     Formal guarantees
     -----------------
-    With R the radius of a column, a finite number adds the integer nearest to x (2^-exponent / R), as computed,
-    cut to +-floor(2^-exponent): at most 1 in absolute value, in units of 2^exponent, exactly. One that is not
-    finite adds 0. Integers up to 2^32 add without error over 2^31 units, in any order.
+    Let R be the radius of a column. A finite number x adds the integer nearest to x (2^-exponent / R), as
+    computed, clipped to +-floor(2^-exponent): at most 1 in absolute value, in units of 2^exponent, exactly. A
+    number that is not finite adds 0. Integers up to 2^32 add without error over 2^31 units, in any order.
 
     Examples
     --------
@@ -104,12 +104,12 @@ class EntrySums:
         self._per_step = math.ldexp(1.0, -exponent) / radii
 
     def empty(self) -> IntArray:
-        """Sums of nothing."""
+        """Return sums of zero."""
         return np.zeros(self._per_step.size, dtype=np.int64)
 
     def add(self, sums: IntArray, numbers: FloatArray, columns: IntArray, times: IntArray | int = 1) -> None:
-        """Sum numbers, each as many `times` as is said; `columns`, of which each is, broadcast with them."""
-        with np.errstate(all="ignore"):  # a warning would tell of the values
+        """Add each number `times` times to the sum of its column; `columns` broadcasts with `numbers`."""
+        with np.errstate(all="ignore"):  # a warning would reveal something about the values
             whole = np.where(np.isfinite(numbers), numbers, 0.0) * self._per_step[columns]
             np.rint(whole, out=whole)
             np.clip(whole, -self._most, self._most, out=whole)

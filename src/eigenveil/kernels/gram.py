@@ -1,4 +1,4 @@
-"""One pass over dense rows for the sum of their matrices x x^T: rows become integers, which BLAS multiplies."""
+"""Sum of the matrices x x^T over dense rows: rows are rounded to integers, and BLAS multiplies them."""
 
 from __future__ import annotations
 
@@ -18,31 +18,37 @@ from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, norm_error, upper
 
 _BLOCK_ENTRIES, _FEWEST_ROWS = 1 << 21, 1024
-"""Rows are multiplied so many at a time: far more than columns, as every product is added to d^2 numbers."""
+"""Number of entries, and least number of rows, that are multiplied at a time.
+
+There should be far more rows than columns, because every product is added to d^2 numbers.
+"""
 _BITS = 32
 _MOST_ROWS = 1 << (53 - _BITS)
 _ROUND = 1.5 * 2.0**52
 
 
 class GramSurveyor:
-    """x x^T over dense rows x (less a shift): norms ||x||^2, and for every clip the sum of y y^T, y an integer x.
+    """Surveyor of x x^T over dense rows x (minus a shift): norms ||x||^2, and for every clip the sum of y y^T.
 
-    Rounding rows in place of matrices leaves nothing to do per entry of a matrix but to multiply and to add.
+    The vector y is x, rounded to integers. Because rows are rounded instead of matrices, each entry of a matrix
+    needs only a multiplication and an addition.
 
     Formal guarantees
     -----------------
-    Let R be a radius, g = 2^exponent and h = 2^row_exponent. A row becomes the vector y of the integers nearest to
-    c x/h, c = min(1, r'/u), where u is not below ||x|| (`norm_error`, and 2^-1000 for squares that underflow) and
-    r' = (root - sqrt(d)/2 h) (1 - 2^-40). Floats move c x by a relative 2^-50 at most, rounding by sqrt(d)/2 h, so
-    ||y|| h <= root; root^2 <= R' = R - (d + 1) g. So ||y y^T|| h^2 = ||y||^2 h^2 <= R'.
+    *Contribution of a row.* Let R be a radius, g = 2^exponent and h = 2^row_exponent. A row becomes the vector y
+    of the integers nearest to c x/h, c = min(1, r'/u), where u is not below ||x|| (`norm_error`, and 2^-1000 for
+    squares that underflow) and r' = (root - sqrt(d)/2 h) (1 - 2^-40). Floating-point errors change c x by at most
+    a relative 2^-50, and rounding by at most sqrt(d)/2 h, so ||y|| h <= root. By construction root^2 <= R' = R -
+    (d + 1) g. So ||y y^T|| h^2 = ||y||^2 h^2 <= R'.
 
-    h is such that R'/h^2 <= 2^32. Over 2^21 rows all partial sums of products y_k y_l are integers up to 2^53:
-    exact in float64, in whatever order and with whatever fused operations BLAS adds them. Then they go into int64.
+    *Sums.* h is such that R'/h^2 <= 2^32. Over 2^21 rows all partial sums of products y_k y_l are integers up to
+    2^53. They are exact in float64, whatever order and fused operations BLAS uses. Then they are added to int64.
 
-    Sums over all units are rounded down to multiples of g, which moves the difference between neighbours by less
-    than a step an entry, by less than d g over all d^2 of them. So neighbours lie at most R apart.
+    *Sensitivity.* Sums over all units are rounded down to multiples of g, which changes the difference between
+    neighbouring datasets by less than a step per entry, that is by less than d g over all d^2 entries. So sums of
+    neighbouring datasets differ by at most R.
 
-    A unit whose ||x||^4 overflows is bad, as it is for `RowSurveyor`.
+    A unit whose ||x||^4 overflows is invalid, as it is for `RowSurveyor`.
     """
 
     def __init__(self, d: int, clips: Sequence[Clip], *, shift: FloatArray | None = None) -> None:
@@ -58,22 +64,22 @@ class GramSurveyor:
         self._rows = self._waiting = 0
 
     def fresh(self) -> GramSurveyor:
-        """The same with empty sums."""
+        """Return a copy with empty sums."""
         return GramSurveyor(self._d, self._clips, shift=self._shift)
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the work space; what floats have summed becomes integers first."""
+        """Return all attributes except the work space; sums in floats are converted to integers first."""
         self._settle()
         return {name: value for name, value in vars(self).items() if name not in ("_work", "_near", "_whole_rows")}
 
     @cached_property
     def _near(self) -> FloatArray:
-        """Sums of some rows, exact in floats."""
+        """Sums over some rows, exact in floats."""
         return np.zeros((len(self._clips), self._d, self._d))
 
     @cached_property
     def _whole_rows(self) -> FloatArray:
-        """Rows as integers, for every clip, that are still to be multiplied: the first `_waiting` of them."""
+        """Rows as integers, for every clip; the first `_waiting` of them have not been multiplied yet."""
         return np.empty((len(self._clips), max(_FEWEST_ROWS, _BLOCK_ENTRIES // self._d), self._d))
 
     @cached_property
@@ -81,7 +87,7 @@ class GramSurveyor:
         return np.empty(GROUP * self._d)
 
     def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
-        """Take in rows of shape (units, d)."""
+        """Add rows of shape (units, d); return their norms."""
         if isinstance(chunk, Columns) and (chunk.dtype == np.float32 or not loops.compiled()):
             chunk = np.asarray(chunk)
         norms = np.empty(len(chunk))
@@ -98,18 +104,18 @@ class GramSurveyor:
         return norms
 
     def merge(self, other: GramSurveyor) -> None:
-        """Add what another has summed."""
+        """Add the sums of another surveyor."""
         other._settle()
         self._sums += other._sums
 
     def sums(self) -> list[IntArray]:
-        """One sum per clip, of shape (d, d), rounded down to its grid."""
+        """Return one sum per clip, of shape (d, d), rounded down to its grid."""
         self._settle()
         ups = [2 * h - clip.exponent for h, clip in zip(self._row_exponents, self._clips, strict=True)]
         return [total << up if up >= 0 else total >> -up for total, up in zip(self._sums, ups, strict=True)]
 
     def _multiply(self) -> None:
-        """Add y y^T for all rows that wait."""
+        """Add y y^T for all rows that have not been multiplied yet."""
         if self._rows + self._waiting > _MOST_ROWS:
             self._to_integers()
         for q, y in enumerate(self._whole_rows[:, : self._waiting]):
@@ -117,7 +123,7 @@ class GramSurveyor:
         self._rows, self._waiting = self._rows + self._waiting, 0
 
     def _settle(self) -> None:
-        """Multiply what waits, and move what floats have summed into integers."""
+        """Multiply the remaining rows, and move the sums in floats to integers."""
         if self._waiting:
             self._multiply()
         self._to_integers()
@@ -129,7 +135,7 @@ class GramSurveyor:
             self._rows = 0
 
     def _whole(self, rows: Rows | Columns, skip: BoolArray | None, squares: FloatArray, y: FloatArray) -> None:
-        """Rows as integers, for every clip, into `y`, and into `squares` ||x||^2, infinite for bad rows."""
+        """Write rows as integers, for every clip, to `y`, and ||x||^2 (infinite for invalid rows) to `squares`."""
         error = norm_error(self._d, 1)
         if loops.compiled():
             flags = None if skip is None else skip.astype(np.uint8)

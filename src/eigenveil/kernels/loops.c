@@ -1,23 +1,25 @@
-/* The inner loops over units. Plain IEEE arithmetic in a fixed order, compiled without contraction or
- * reassociation: what a row adds is a function of that row and the public arguments, to the bit, on any
- * machine, wherever the row stands. loops.py and *_loop.py have the same in numpy, and a test compares bits. */
+/* The inner loops over units. They use plain IEEE arithmetic in a fixed order, compiled without contraction or
+ * reassociation. So the contribution of a row is a function of that row and the public arguments, to the bit,
+ * on any machine, whatever the position of the row. loops.py and *_loop.py have numpy versions, and a test
+ * compares bits. */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#define ROUND 0x1.8p52 /* for |x| < 2^51 the bits of x + ROUND are those of ROUND plus the integer nearest to x */
-#define TINY 0x1p-960  /* for each square in a sum: far above what underflow can take from it */
-#define FLOOR 0x1p-1000 /* what every bound of a squared norm has on top */
-#define Y_BITS 29       /* how many bits of a sparse row's Y go into the lower word */
-#define GROUP 32       /* rows handled together; a short last group is filled up with zero rows */
-#define AHEAD 16       /* how many entries of sparse rows ahead memory is asked for */
-#define SLAB 512       /* columns of the data handled together */
+#define ROUND 0x1.8p52 /* for |x| < 2^51, the bits of x + ROUND are those of ROUND plus the integer nearest to x */
+#define TINY 0x1p-960  /* margin for each square in a sum, far above the error of underflow */
+#define FLOOR 0x1p-1000 /* absolute margin of every bound of a squared norm */
+#define Y_BITS 29       /* number of bits of a sparse row's Y in the lower word */
+#define GROUP 32       /* rows processed together; a short last group is padded with zero rows */
+#define AHEAD 16       /* prefetch distance, in entries of sparse rows */
+#define SLAB 512       /* columns of the data processed together */
 #define FLOAT_ROUND 0x1.8p23f /* the same for floats below 2^22 */
-#define FLOAT_SLAB 64         /* columns whose products are added up as floats */
-#define FLOAT_ROWS 256        /* rows whose integers, below 2^22 each, are added up in 32 bits */
+#define FLOAT_SLAB 64         /* columns whose products are summed as floats */
+#define FLOAT_ROWS 256        /* rows whose integers, below 2^22 each, are summed in 32 bits */
 
-/* Columns side by side: out[i][j] = columns[j][from + i], eight columns at a time over rows that stay in cache. */
+/* Interleave columns: out[i][j] = columns[j][from + i], eight columns at a time over rows that fit in the
+ * cache. */
 #define INTERLEAVE(name, type)                                                                      \
     void name(const type *const *columns, size_t from, size_t n, size_t d, type *out)               \
     {                                                                                               \
@@ -41,8 +43,8 @@
 INTERLEAVE(interleave_double, double)
 INTERLEAVE(interleave_float, float)
 
-/* Ask for a GROUP of rows ahead of time, the columns r, r + GROUP, ... of them: spread over columns, rows are too many
- * streams for the machine to foresee. */
+/* Prefetch the columns r, r + GROUP, ... of a GROUP of rows. If rows are spread over columns, there are too many
+ * streams for the hardware to prefetch them. */
 static inline void ask_for(const void *const *columns, size_t size, size_t i, size_t n, size_t d, size_t r)
 {
     for (size_t k = r; i + GROUP <= n && k < d; k += GROUP)
@@ -79,10 +81,10 @@ static inline void ask_for(const void *const *columns, size_t size, size_t i, si
 #include "loops_body.h"
 #undef NAME
 
-/* Must equal _VERSION in loops.py; raise both when a signature here changes. */
+/* Must equal _VERSION in loops.py. Increase both when a signature in this file changes. */
 int loops_version(void) { return 11; }
 
-/* Which of the three the machine can run best: 2 wide, 1 middle, 0 plain. */
+/* The fastest of the three variants that this machine can run: 2 wide, 1 middle, 0 plain. */
 int best_variant(void)
 {
 #if defined(__x86_64__) && defined(__GNUC__)

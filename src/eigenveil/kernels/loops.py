@@ -1,8 +1,8 @@
-"""The inner loops over units: compiled if they could be, else the same arithmetic in numpy.
+"""The inner loops over units: compiled C code if available, else the same arithmetic in numpy.
 
-Every function treats each row by itself, with IEEE operations in a fixed order, so what comes out for a row
-is a function of that row and the public arguments to the last bit (rule 4 of the privacy rules): removing
-or moving other rows cannot change it. The compiled and the numpy form give the same bits.
+Every function processes each row separately, with IEEE operations in a fixed order. So the result for a row is a
+function of that row and the public arguments, to the last bit (rule 4 of the privacy rules): removing or moving
+other rows cannot change it. The compiled and the numpy version give the same bits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _VERSION = 11
 
 
 def _load() -> Any:
-    """The compiled loops, or None where they were not built, or by another version of loops.c."""
+    """Return the compiled loops, or None if they were not built, or built from another version of loops.c."""
     path = pathlib.Path(__file__).with_name("_loops.so")
     library = ctypes.CDLL(str(path)) if path.exists() else None
     if library is None or not hasattr(library, "loops_version"):
@@ -34,7 +34,7 @@ _VARIANT = "" if _LIBRARY is None else ("plain", "middle", "wide")[_LIBRARY.best
 
 
 def row_product(rows: Rows, matrix: FloatArray, *, shift: FloatArray | None = None) -> FloatArray:
-    """(rows - shift) @ matrix, each row by itself.
+    """Return (rows - shift) @ matrix, each row separately.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def row_product(rows: Rows, matrix: FloatArray, *, shift: FloatArray | None = No
 
 
 def projected_out(rows: FloatArray, removed: FloatArray) -> FloatArray:
-    """Every row x becomes x - P P^T x, each by itself; P = removed has orthogonal columns.
+    """Return x - P P^T x for every row x, each separately; P = `removed` has orthogonal columns.
 
     Examples
     --------
@@ -71,7 +71,10 @@ def projected_out(rows: FloatArray, removed: FloatArray) -> FloatArray:
 def outer_means(
     rows: Rows, y: FloatArray, offsets: IntArray, bad: BoolArray, *, shift: FloatArray | None = None
 ) -> FloatArray:
-    """For every unit u the mean of x y^T over its good rows offsets[u]:offsets[u+1]; nan if it has none."""
+    """Return the mean of x y^T over the valid rows of every unit; nan if a unit has none.
+
+    The rows of unit u are offsets[u]:offsets[u+1].
+    """
     d, m = rows.shape[1], y.shape[1]
     units = offsets.size - 1
     out = np.empty((units, d, m))
@@ -92,7 +95,7 @@ def outer_means(
 
 
 def squared_row_norms(x: FloatArray) -> FloatArray:
-    """Squared norm of every row: eight interleaved sums, added in order."""
+    """Return the squared norm of every row: eight interleaved sums, added in order."""
     if _LIBRARY is not None:
         out = np.empty(len(x))
         call("row_squares", np.ascontiguousarray(x, dtype=np.float64), *x.shape, out)
@@ -110,7 +113,7 @@ def squared_row_norms(x: FloatArray) -> FloatArray:
 
 
 def with_rest(y: FloatArray, squares: FloatArray) -> FloatArray:
-    """y_j^2, and last the squared norm less their sum, not below 0; nan where the squared norm is not finite."""
+    """Return y_j^2, and last the squared norm minus their sum (at least 0); nan for a norm that is not finite."""
     with np.errstate(invalid="ignore", over="ignore"):
         rest = squares - squared_row_norms(y)
         out: FloatArray = np.concatenate([y * y, np.where(rest > 0, rest, 0.0)[:, None]], axis=1)
@@ -119,19 +122,19 @@ def with_rest(y: FloatArray, squares: FloatArray) -> FloatArray:
 
 
 def shifted(rows: Rows, shift: FloatArray | None) -> FloatArray:
-    """Rows in float64, less the shift."""
+    """Return rows in float64, minus the shift."""
     with np.errstate(all="ignore"):
         x = rows.astype(np.float64)
         return x if shift is None else x - shift
 
 
 def padded(count: int, lanes: int = LANES) -> int:
-    """The multiple of `lanes` that `count` columns are padded to."""
+    """Return the multiple of `lanes` to which `count` columns are padded."""
     return max(-(-count // lanes), 1) * lanes
 
 
 def padded_columns(*matrices: FloatArray, lanes: int = LANES) -> FloatArray:
-    """The matrices side by side, with columns of zeros up to a multiple of `lanes`."""
+    """Return the matrices side by side, padded with columns of zeros to a multiple of `lanes`."""
     wide = np.zeros((len(matrices[0]), padded(sum(matrix.shape[1] for matrix in matrices), lanes)))
     start = 0
     for matrix in matrices:
@@ -141,18 +144,18 @@ def padded_columns(*matrices: FloatArray, lanes: int = LANES) -> FloatArray:
 
 
 def contiguous(rows: Rows) -> tuple[Rows, ctypes.c_int]:
-    """Rows one after the other, and whether they are float32."""
+    """Return the rows as a C-contiguous array, and whether they are float32."""
     whole: Rows = rows if rows.flags.c_contiguous else rows.copy()
     return whole, ctypes.c_int(rows.dtype == np.float32)
 
 
 def call(name: str, *arguments: object) -> None:
-    """Call a compiled function; arrays go by address, whole numbers as size_t, floats as double."""
+    """Call a compiled function; arrays are passed by address, integers as size_t, floats as double."""
     getattr(_LIBRARY, f"{name}_{_VARIANT}")(*map(_converted, arguments))
 
 
 def interleave(addresses: npt.NDArray[np.uintp], out: Rows) -> None:
-    """Fill `out` row by row from columns of its type at these addresses; only where loops are compiled."""
+    """Fill `out` row by row from columns of its type at these addresses. Requires compiled loops."""
     fill = _LIBRARY.interleave_float if out.dtype == np.float32 else _LIBRARY.interleave_double
     fill(*map(_converted, (addresses, 0, *out.shape, out)))
 
@@ -168,5 +171,5 @@ def _converted(argument: object) -> object:
 
 
 def compiled() -> bool:
-    """Whether the compiled loops are in use."""
+    """Return whether the compiled loops are in use."""
     return _LIBRARY is not None

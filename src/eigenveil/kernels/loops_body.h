@@ -1,14 +1,14 @@
-/* Included by loops.c once for each vector width; defines NAME(row_squares), NAME(row_product), NAME(rows_survey),
- * NAME(rows_damped), NAME(rows_rounded), NAME(rows_vectors), NAME(rows_spread), NAME(csr_survey), NAME(csr_spread),
- * NAME(outer_means), NAME(people_survey).
- * Bits do not depend on WIDTH, ROWS, GROUP or SLAB: they only decide what is in flight together. */
+/* Included by loops.c once for each vector width; defines NAME(row_squares), NAME(row_product),
+ * NAME(rows_survey), NAME(rows_damped), NAME(rows_rounded), NAME(rows_vectors), NAME(rows_spread),
+ * NAME(csr_survey), NAME(csr_spread), NAME(outer_means), NAME(people_survey).
+ * Results do not depend on WIDTH, ROWS, GROUP or SLAB, to the bit: these only decide what is computed together. */
 #define INLINE static inline __attribute__((always_inline))
 typedef double NAME(vec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
 typedef uint64_t NAME(ivec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
 #define VEC NAME(vec)
 #define IVEC NAME(ivec)
 
-/* Copy rows, or columns side by side, into doubles, less the shift; rows past the end become zero. */
+/* Copy rows (or interleave columns) to doubles, minus the shift. Rows past the end become zero. */
 INLINE void NAME(load)(const void *X, const double *const *columns, int single, size_t i, size_t n, size_t d,
                        const double *shift, size_t rows, double *x)
 {
@@ -41,9 +41,9 @@ void NAME(row_squares)(const double *x, size_t n, size_t d, double *out)
     for (size_t i = 0; i < n; i++) out[i] = NAME(square)(x + i * d, d);
 }
 
-/* ||x y^T - C||^2 as computed, with y and t = C^T x one after the other or, where the columns of C are multiples of
- * those of W, t_j = multiples_j y_j. error bounds its relative error; margin, what it misses in all, squares and products
- * that underflow included: see `norm_error` in row_loop.py. */
+/* Return ||x y^T - C||^2 as computed. y holds y, followed by t = C^T x; if the columns of C are multiples of
+ * those of W, t_j = multiples_j y_j instead. error bounds the relative error. margin bounds the total error,
+ * including squares and products that underflow: see `norm_error` in row_loop.py. */
 INLINE double NAME(residual)(double s, size_t d, const double *y, size_t m, const double *multiples, double cc,
                              double error, double *margin)
 {
@@ -56,13 +56,13 @@ INLINE double NAME(residual)(double s, size_t d, const double *y, size_t m, cons
     return (s * yy - 2 * cross) + cc;
 }
 
-/* An upper bound of the norm; `margin` bounds the error of the squared norm. */
+/* Return an upper bound of the norm; `margin` bounds the error of the squared norm. */
 INLINE double NAME(upper)(double exact, double margin)
 {
     return sqrt((exact > 0 ? exact : 0) + margin) * (1 + 0x1p-50);
 }
 
-/* out += x[:, from:to] B[from:to] for ROWS rows; each entry goes on being summed over k in order. */
+/* out += x[:, from:to] B[from:to] for ROWS rows; each entry is summed over k in order. */
 INLINE void NAME(tile)(const double *x, size_t d, size_t from, size_t to, const double *B, size_t cols, double *out)
 {
     size_t j = 0;
@@ -96,7 +96,7 @@ INLINE void NAME(tile)(const double *x, size_t d, size_t from, size_t to, const 
     }
 }
 
-/* out = x B for GROUP rows, a slab of B at a time so that it stays in cache. */
+/* out = x B for GROUP rows, one slab of B at a time, which fits in the cache. */
 INLINE void NAME(product)(const double *x, size_t d, const double *B, size_t cols, double *out)
 {
     memset(out, 0, GROUP * cols * sizeof *out);
@@ -106,7 +106,8 @@ INLINE void NAME(product)(const double *x, size_t d, const double *B, size_t col
     }
 }
 
-/* x -= along Pt for ROWS rows and `wide` vectors of columns: what is subtracted is summed over `rank` first. */
+/* x -= along Pt for ROWS rows and `wide` vectors of columns; the product is summed over `rank` before it is
+ * subtracted. */
 INLINE void NAME(take_off)(double *x, size_t d, const double *along, size_t pcols, size_t rank, const double *Pt, size_t dp,
                            int wide)
 {
@@ -125,7 +126,8 @@ INLINE void NAME(take_off)(double *x, size_t d, const double *along, size_t pcol
     }
 }
 
-/* GROUP rows x become x - P P^T x, for P of `rank` columns (d x pcols, padded) and its transpose Pt (rank x dp, padded). */
+/* Replace GROUP rows x by x - P P^T x. P has `rank` columns (d x pcols, padded); Pt is its transpose (rank x
+ * dp, padded). */
 INLINE void NAME(project)(double *x, size_t d, const double *P, size_t rank, size_t pcols, const double *Pt, size_t dp,
                           double *along)
 {
@@ -144,8 +146,8 @@ INLINE void NAME(project)(double *x, size_t d, const double *P, size_t rank, siz
     }
 }
 
-/* GROUP rows as they are meant: less the shift, and projected if there is a P. They are read where they stand if nothing
- * is subtracted; else they are in copy. */
+/* Return GROUP rows minus the shift, projected if there is a P. If nothing is subtracted, the result points to
+ * the data; otherwise to copy. */
 INLINE const double *NAME(fetch)(const void *X, const double *const *columns, int single, size_t i, size_t n, size_t d,
                                  const double *shift, const double *P, size_t rank, size_t pcols, const double *Pt,
                                  size_t dp, double *copy, double *scratch)
@@ -169,7 +171,7 @@ void NAME(row_product)(const void *X, int single, size_t n, size_t d, const doub
     }
 }
 
-/* sum += round(y x^T) over GROUP rows, as integers offset by the bits of ROUND each. */
+/* sum += round(y x^T) over GROUP rows, as integers, each offset by the bits of ROUND. */
 INLINE void NAME(add_rounded)(const double *x, size_t d, const double *y, size_t mp, uint64_t *sum)
 {
     for (size_t from = 0; from < d; from += SLAB) {
@@ -189,14 +191,15 @@ INLINE void NAME(add_rounded)(const double *x, size_t d, const double *y, size_t
 }
 
 /* One pass over rows x with A = x x^T: norms of A W - C, and clipped sums on integer grids.
- * Rows lie one after the other in X or, if columns are given, spread over d columns; see `fetch` for shift and P.
+ * Rows are contiguous in X or, if columns are given, spread over d columns. See `fetch` for shift and P.
  *
- * B = [W, C, 0], or [W, 0] where multiples are given, is d x cols with m columns each; cc >= ||C||^2; error: relative
- * error bound of the squared norm.
- * For each radius: inner radius, 1/grid, the sum S (d x mp) of round(c x y^T / grid) and the sum F of round(c f_scale),
- * c = min(1, inner / norm), over good rows that are not skipped. The caller takes C F off at the end.
- * norms: upper bounds, infinite for rows that are bad or skipped. S is offset by the bits of ROUND for every row,
- * the zero rows that fill up the last group included; the caller takes them off too. */
+ * B = [W, C, 0], or [W, 0] if multiples are given, is d x cols; W and C have m columns each. cc >= ||C||^2.
+ * error is the relative error bound of the squared norm.
+ * For each radius: inner radius, 1/grid, the sum S (d x mp) of round(c x y^T / grid) and the sum F of round(c
+ * f_scale), c = min(1, inner / norm), over valid rows that are not skipped. The caller subtracts C F at the
+ * end.
+ * norms: upper bounds, infinite for invalid or skipped rows. S is offset by the bits of ROUND for every row,
+ * including the zero rows that pad the last group; the caller subtracts these offsets too. */
 void NAME(rows_survey)(const void *X, const double *const *columns, int single, size_t n, size_t d, const double *shift,
                        const double *P, size_t rank, size_t pcols, const double *Pt, size_t dp,
                        const uint8_t *skip, const double *B, size_t m, size_t cols, const double *multiples, double cc,
@@ -215,7 +218,7 @@ void NAME(rows_survey)(const void *X, const double *const *columns, int single, 
             norm[r] = NAME(upper)(exact, margin);
             if (i + r >= n || (skip && skip[i + r]) || !isfinite(s) || !isfinite(exact) || !isfinite(norm[r])) {
                 norm[r] = INFINITY;
-                if (!isfinite(s)) { /* nan times 0 is not 0: such a row must be blanked out */
+                if (!isfinite(s)) { /* nan times 0 is not 0, so the row is set to 0 */
                     if (x != copy) NAME(load)(X, columns, single, i, n, d, shift, GROUP, copy);
                     x = copy;
                     memset(copy + r * d, 0, d * sizeof *copy);
@@ -225,7 +228,7 @@ void NAME(rows_survey)(const void *X, const double *const *columns, int single, 
         }
         for (size_t q = 0; q < radii; q++) {
             for (size_t r = 0; r < GROUP; r++) {
-                double f = norm[r] <= inner[q] ? 1.0 : inner[q] / norm[r]; /* 0 where the norm is infinite */
+                double f = norm[r] <= inner[q] ? 1.0 : inner[q] / norm[r]; /* 0 if the norm is infinite */
                 F[q] += (int64_t)rint(f * f_scale);
                 for (size_t j = 0; j < mp; j++)
                     cy[r * mp + j] = j < m && f > 0 ? yt[r * cols + j] * f * per_grid[q] : 0.0;
@@ -235,9 +238,10 @@ void NAME(rows_survey)(const void *X, const double *const *columns, int single, 
     }
 }
 
-/* Norms of x' y^T - C for x' = x - P P^T x and W the columns of P, each times a number, from P^T x and ||x||^2 alone:
- * x' is not formed. y_j = scale_j (P^T x)_j, ||x'||^2 = ||x||^2 - sum_j taken_j (P^T x)_j^2, C_j^T x' = multiples_j y_j.
- * B = [P, 0] is d x cols with m columns of P. Infinite for rows that are bad or skipped. */
+/* Norms of x' y^T - C for x' = x - P P^T x, where the columns of W are multiples of those of P. They are
+ * computed from P^T x and ||x||^2 alone; x' is not formed. y_j = scale_j (P^T x)_j, ||x'||^2 = ||x||^2 - sum_j
+ * taken_j (P^T x)_j^2, C_j^T x' = multiples_j y_j. B = [P, 0] is d x cols with m columns of P. Norms are
+ * infinite for invalid or skipped rows. */
 void NAME(rows_damped)(const void *X, const double *const *columns, int single, size_t n, size_t d, const double *shift,
                        const uint8_t *skip, const double *B, size_t m, size_t cols, const double *taken,
                        const double *scale, const double *multiples, double cc, double error, double *norms, double *work)
@@ -261,8 +265,8 @@ void NAME(rows_damped)(const void *X, const double *const *columns, int single, 
     }
 }
 
-/* Rows as integers: out[q][i] = round(c x / grid), c = min(1, inner / norm), for each radius q. error: relative error
- * bound of a squared norm. squares: ||x||^2, infinite for rows that are bad or skipped, which become 0. */
+/* Rows as integers: out[q][i] = round(c x / grid), c = min(1, inner / norm), for each radius q. error: relative
+ * error bound of a squared norm. squares: ||x||^2, infinite for invalid or skipped rows, which become 0. */
 void NAME(rows_rounded)(const void *X, const double *const *columns, int single, size_t n, size_t d,
                         const double *shift, const uint8_t *skip, double error, size_t radii, const double *inner,
                         const double *per_grid, double *squares, double *out, double *work)
@@ -286,7 +290,7 @@ void NAME(rows_rounded)(const void *X, const double *const *columns, int single,
     }
 }
 
-/* sum += round(v c p); one by one where numbers may be 2^51 or more. */
+/* sum += round(v c p); rounded one by one if numbers may be 2^51 or more. */
 INLINE void NAME(add_steps)(const double *v, size_t size, double c, double p, int large, uint64_t *sum)
 {
     double round = ROUND;
@@ -303,8 +307,9 @@ INLINE void NAME(add_steps)(const double *v, size_t size, double c, double p, in
     }
 }
 
-/* Clip a vector v of `size` entries around a centre, round it, and add it to the sum of every radius; returns its norm,
- * or infinity for a bad one, which adds nothing. error: relative error bound of a squared norm. v becomes v - centre. */
+/* Clip a vector v of `size` entries around a centre, round it, and add it to the sum of every radius. Return
+ * its norm, or infinity for an invalid vector, which adds nothing. error: relative error bound of a squared
+ * norm. v becomes v - centre. */
 INLINE double NAME(add_vector)(double *v, size_t size, const double *centre, int bad, double error, size_t radii,
                                const double *inner, const double *per_grid, uint64_t *S)
 {
@@ -320,7 +325,7 @@ INLINE double NAME(add_vector)(double *v, size_t size, const double *centre, int
 }
 
 /* One pass over rows x as vectors: norms of x - centre, and sums of round(c (x - centre) / grid) for each radius,
- * c = min(1, inner / norm), over good rows that are not skipped. */
+ * c = min(1, inner / norm), over valid rows that are not skipped. */
 void NAME(rows_vectors)(const void *X, const double *const *columns, int single, size_t n, size_t d,
                         const double *shift, const uint8_t *skip, const double *centre, double error, size_t radii,
                         const double *inner, const double *per_grid, uint64_t *S, double *norms, double *work)
@@ -334,8 +339,8 @@ void NAME(rows_vectors)(const void *X, const double *const *columns, int single,
     }
 }
 
-/* For every row the numbers y_j^2, y = U^T x, and last what they leave of ||x||^2, not below 0; nan for a bad row. B = [U,
- * 0] is d x cols with k columns of U; out is n x (k + 1). */
+/* For every row the numbers y_j^2, y = U^T x, and last the rest of ||x||^2 (at least 0); nan for an invalid row.
+ * B = [U, 0] is d x cols with k columns of U; out is n x (k + 1). */
 void NAME(rows_spread)(const void *X, const double *const *columns, int single, size_t n, size_t d, const double *shift,
                        const double *B, size_t k, size_t cols, double *out, double *work)
 {
@@ -353,7 +358,8 @@ void NAME(rows_spread)(const void *X, const double *const *columns, int single, 
     }
 }
 
-/* y = sum of x_k B_k over the entries of a sparse row, in their order, for cols columns; what lies ahead is asked for. */
+/* y = sum of x_k B_k over the entries of a sparse row, in order, for cols columns; the entries ahead are
+ * prefetched. */
 INLINE void NAME(csr_product)(const double *data, const int32_t *indices, int64_t from, int64_t to, int64_t end,
                               const double *B, size_t cols, double *y)
 {
@@ -368,11 +374,12 @@ INLINE void NAME(csr_product)(const double *data, const int32_t *indices, int64_
     }
 }
 
-/* The same as rows_survey for sparse rows, whose shift and centre stay implicit: S gets round(x_k c y_j / grid) at the
- * entries that are there, modulo 2^64 and without an offset; F the sum of round(c * f_scale); and Y, if there is a shift,
- * the sum of w = round(c y_j * y_scale) in two words, m sums of w >> Y_BITS and m of what that leaves of w. Bshift = B^T
- * shift, mm >= ||shift||^2. Where the centre is 0 B has no columns for it. x is multiplied before it is shifted, so
- * c x y^T / grid can be far beyond 2^51: then it is rounded one by one, to the same integers. */
+/* Like rows_survey for sparse rows, with implicit shift and centre. S gets round(x_k c y_j / grid) at the
+ * stored entries, modulo 2^64 and without an offset. F gets the sum of round(c * f_scale). Y, if there is a
+ * shift, gets the sum of w = round(c y_j * y_scale) in two words: m sums of w >> Y_BITS, and m sums of the
+ * remaining low bits of w. Bshift = B^T shift, mm >= ||shift||^2. If the centre is 0, B has no columns for it.
+ * x is multiplied before it is shifted, so c x y^T / grid can be far beyond 2^51; then numbers are rounded one
+ * by one, to the same integers. */
 void NAME(csr_survey)(const double *data, const int32_t *indices, const int64_t *indptr, size_t n, const double *shift,
                       double mm, const uint8_t *skip, const double *B, const double *Bshift, size_t m, size_t cols,
                       int centred, double cc, double error, size_t radii, const double *inner, const double *per_grid,
@@ -432,8 +439,9 @@ void NAME(csr_survey)(const double *data, const int32_t *indices, const int64_t 
     }
 }
 
-/* The same as rows_spread for sparse rows x, whose shift stays implicit: y = U^T x - Ushift, and ||x - shift||^2 is summed
- * over the entries that are there, and elsewhere is `all` = ||shift||^2 less what of it lies at these entries, not below 0. */
+/* Like rows_spread for sparse rows x, with an implicit shift: y = U^T x - Ushift. ||x - shift||^2 is summed
+ * over the stored entries; for the other entries it is `all` = ||shift||^2 minus the part of it at the stored
+ * entries, at least 0. */
 void NAME(csr_spread)(const double *data, const int32_t *indices, const int64_t *indptr, size_t n, const double *shift,
                       double all, const double *B, const double *Bshift, size_t k, size_t cols, double *out, double *y)
 {
@@ -456,7 +464,7 @@ void NAME(csr_spread)(const double *data, const int32_t *indices, const int64_t 
     }
 }
 
-/* out[u] = mean over the good rows of unit u of x y^T, rows in order; y is n x cols, m of them used. */
+/* out[u] = mean of x y^T over the valid rows of unit u, in order; y is n x cols, of which m columns are used. */
 void NAME(outer_means)(const void *X, int single, size_t d, const double *shift, const double *y, size_t cols,
                        size_t m, const int64_t *offsets, size_t units, const uint8_t *bad, double *out, double *work)
 {

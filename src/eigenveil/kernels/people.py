@@ -1,4 +1,4 @@
-"""One pass over units of several dense rows: a mean over each unit's good rows, one unit at a time."""
+"""Surveyors of units with several dense rows: a mean over each unit's valid rows, one unit at a time."""
 
 from __future__ import annotations
 
@@ -22,37 +22,40 @@ _FORMED_ENTRIES = 1 << 20
 
 
 class People(NamedTuple):
-    """Rows of shape (n, d), of which ``offsets[u]:offsets[u + 1]`` are those of unit u; offsets start at 0."""
+    """Rows of shape (n, d). The rows of unit u are ``offsets[u]:offsets[u + 1]``; offsets start at 0."""
 
     rows: Rows | Columns
     offsets: IntArray
 
 
 class MeanSurveyor(ClippedSums, ABC):
-    """A mean over each unit's good rows, less a centre: norms, and for every clip the sum of the clipped integers.
+    """Surveyor of a mean over each unit's valid rows, minus a centre: norms, and one clipped integer sum per clip.
 
-    Rows, less a shift and less P P^T x where directions P are removed, are good if their squared norm is finite; a
-    unit without a good row is bad.
+    A row (after the shift, and P P^T x for removed directions P, are subtracted) is valid if its squared norm is
+    finite. A unit without a valid row is invalid.
 
     Formal guarantees
     -----------------
-    Every entry of a mean is summed over the unit's good rows in their order, starting from 0, and divided by their
-    number. So what is computed is a function of the unit and of public numbers, to the bit, wherever its rows
-    stand and however many rows a loop takes at a time: zeros that pad a row add 0 to a sum that is not -0, which
-    changes no bit of it. The mean, less the centre, then goes through the very operations of `TensorSurveyor`: the
-    same tree of additions for its squared norm, the same factor c = min(1, r'/u), the same rounding. So the
-    argument of `clip_to_grid` holds as it stands for the computed residual, and what a unit adds has norm at most
-    R. Rounding by adding 1.5 2^52 gives the nearest integer, ties to even, of a number below 2^51; where r' is
-    2^50 steps or more, numbers are rounded one by one. Integers add exactly, in any order.
+    *Mean.* Every entry of a mean is summed over the unit's valid rows in order, starting from 0, and divided by
+    their number. So the computed mean is a function of the unit and of public numbers, to the bit, whatever the
+    positions of its rows and the number of rows that a loop processes at a time: zeros that pad a row add 0 to a
+    sum that is not -0, which changes no bit of the sum.
 
-    Without compiled loops tensors are formed and handed to a `TensorSurveyor`, which gives the same bits.
+    *Clipping.* The mean, minus the centre, then goes through exactly the operations of `TensorSurveyor`: the same
+    tree of additions for its squared norm, the same factor c = min(1, r'/u), the same rounding. So the proof of
+    `clip_to_grid` applies unchanged to the computed residual, and the contribution of a unit has norm at most R.
+
+    *Rounding.* Adding 1.5 2^52 gives the nearest integer, ties to even, of a number below 2^51. If r' is 2^50
+    steps or more, numbers are rounded one by one. Integers add exactly, in any order.
+
+    Without compiled loops, tensors are formed and passed to a `TensorSurveyor`, which gives the same bits.
 
     Parameters
     ----------
     d : int
         Number of columns.
     matrix : array of shape (d, m), optional
-        What rows are multiplied by.
+        Matrix by which rows are multiplied.
     centre, clips, shift, removed
         As for `RowSurveyor`.
     """
@@ -76,12 +79,12 @@ class MeanSurveyor(ClippedSums, ABC):
         self._d, self._matrix, self._removed, self._clips = d, matrix, removed, clips
 
     def add(self, chunk: People, skip: BoolArray | None = None) -> FloatArray:
-        """Take in people."""
+        """Add people; return their norms."""
         rows, offsets = np.asarray(chunk.rows), np.ascontiguousarray(chunk.offsets, dtype=np.int64)
         rows = rows if rows.dtype == np.float32 else np.asarray(rows, dtype=np.float64)
         ordered = offsets[0] == 0 and offsets[-1] <= len(rows) and bool(np.all(np.diff(offsets) >= 0))
-        assert ordered, "loops go over memory by these numbers"
-        assert rows.shape[1] == self._d, "and by this one"
+        assert ordered, "the compiled loops rely on these numbers"
+        assert rows.shape[1] == self._d, "the compiled loops rely on this number"
         norms = np.empty(offsets.size - 1)
         survey = self._add_compiled if loops.compiled() else self._add_in_numpy
         survey(rows, offsets, skip, norms)
@@ -100,7 +103,7 @@ class MeanSurveyor(ClippedSums, ABC):
 
     @cached_property
     def _public(self) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
-        """P, its transpose and the matrix, padded with zeros as loops need them."""
+        """P, its transpose and the matrix, padded with zeros for the loops."""
         wide, P, Pt, B = loops.padded(self._d), None, None, None
         if self._matrix is not None:
             B = _padded(self._matrix, wide, loops.padded(_width(self._matrix) + self._spare))
@@ -111,7 +114,7 @@ class MeanSurveyor(ClippedSums, ABC):
 
     @cached_property
     def _work(self) -> tuple[FloatArray, FloatArray]:
-        """The sum over a unit's rows, and all else."""
+        """Work space for the sum over a unit's rows, and for everything else."""
         P, _, B = self._public
         wide, size = loops.padded(self._d), self._centre.size
         columns = wide + _width(B) + _width(P)
@@ -120,14 +123,14 @@ class MeanSurveyor(ClippedSums, ABC):
     @property
     @abstractmethod
     def _sum_entries(self) -> int:
-        """How many numbers the sum over a unit's rows takes, padded."""
+        """How many numbers the sum over a unit's rows has, with padding."""
 
     @abstractmethod
     def _tensors(self, x: FloatArray, offsets: IntArray) -> FloatArray:
-        """The tensors of units, as the compiled loop computes them, from rows shifted and projected."""
+        """Return the tensors of units, as the compiled loop computes them, from shifted and projected rows."""
 
     def _add_in_numpy(self, rows: Rows, offsets: IntArray, skip: BoolArray | None, norms: FloatArray) -> None:
-        """The numpy twin: explicit tensors of a few units at a time."""
+        """Numpy version of the compiled loop: explicit tensors of a few units at a time."""
         explicit = TensorSurveyor(self._centre, self._clips)
         step = max(1, _FORMED_ENTRIES // self._centre.size)
         for start in range(0, norms.size, step):
@@ -141,7 +144,7 @@ class MeanSurveyor(ClippedSums, ABC):
 
 
 class MeanProductSurveyor(MeanSurveyor):
-    """Means of x (W^T x)^T: shape (d, m)."""
+    """Surveyor of means of x (W^T x)^T: shape (d, m)."""
 
     _kind = 0
 
@@ -158,7 +161,10 @@ class MeanProductSurveyor(MeanSurveyor):
 
 
 class MeanMatrixSurveyor(MeanSurveyor):
-    """Means of x x^T: shape (d, d). Only what is right of the diagonal is summed, as the products commute."""
+    """Surveyor of means of x x^T: shape (d, d).
+
+    Only the diagonal and the entries right of it are summed, because the products commute.
+    """
 
     _kind = 1
 
@@ -174,7 +180,7 @@ class MeanMatrixSurveyor(MeanSurveyor):
 
 
 class MeanRowSurveyor(MeanSurveyor):
-    """Mean rows: shape (d,)."""
+    """Surveyor of mean rows: shape (d,)."""
 
     _kind = 2
 
@@ -190,10 +196,10 @@ class MeanRowSurveyor(MeanSurveyor):
 
 
 class MeanVarianceSurveyor(MeanSurveyor):
-    """Means of the numbers of `VarianceSurveyor`; a row one of whose numbers is not finite is bad."""
+    """Surveyor of means of the numbers of `VarianceSurveyor`; a row with an infinite or nan number is invalid."""
 
     _kind = 3
-    _spare = 1  # for the rest
+    _spare = 1  # a column for the rest of ||x||^2
 
     def __init__(
         self, U: FloatArray, entries: slice, centre: FloatArray, clips: Sequence[Clip], **same: Any
@@ -214,7 +220,7 @@ class MeanVarianceSurveyor(MeanSurveyor):
 
 
 def _bad(x: FloatArray) -> BoolArray:
-    """Rows whose squared norm is not finite."""
+    """Return which rows have a squared norm that is not finite."""
     return ~np.isfinite(loops.squared_row_norms(x))
 
 

@@ -1,13 +1,14 @@
-/* Included by loops_body.h: units of several rows. A unit's tensor is a mean over its good rows, each entry summed row by
- * row in their order; it is formed for one unit at a time, measured, clipped, rounded and added. people.py has the same in
- * numpy. In here rows are dp numbers long, zeros past the d there are: adding 0 times 0 changes no bit of a sum. */
+/* Included by loops_body.h: units of several rows. A unit's tensor is a mean over its valid rows, with each
+ * entry summed row by row, in order. It is formed for one unit at a time, measured, clipped, rounded and added.
+ * people.py has a numpy version. In this file rows have dp entries: the d entries of the data, then zeros.
+ * Adding 0 times 0 changes no bit of a sum. */
 #define PRODUCTS 0
 #define MATRICES 1
 #define MEAN_ROWS 2
 #define VARIANCES 3
 
-/* Copy GROUP rows into doubles of dp columns each, less the shift; what is past the end becomes zero. The rows after
- * them are asked for, to be there when these have been worked on. */
+/* Copy GROUP rows to doubles of dp columns each, minus the shift. Entries past the end become zero. The next
+ * rows are prefetched, so that they are in the cache when these rows are done. */
 INLINE void NAME(load_wide)(const void *X, int single, size_t i, size_t n, size_t d, size_t dp, const double *shift,
                             double *x)
 {
@@ -54,7 +55,8 @@ INLINE void NAME(outer_strip)(const double *x, size_t dp, size_t from, const dou
     for (; k < dp; k += WIDTH) NAME(outer_tile)(x + k, dp, y, cols, rows, high, 1, G + k);
 }
 
-/* G += y x^T over some rows, m x dp; of a symmetric one (y = x) only what is right of the diagonal, and a little more. */
+/* G += y x^T over some rows, m x dp; if it is symmetric (y = x), only the part right of the diagonal, and a
+ * little more. */
 static void NAME(add_outer)(const double *x, size_t dp, const double *y, size_t cols, size_t m, size_t rows, int symmetric,
                             double *G)
 {
@@ -76,7 +78,8 @@ static void NAME(add_outer)(const double *x, size_t dp, const double *y, size_t 
     }
 }
 
-/* The mean matrix, d x d and row by row, from what is right of the diagonal of the sum G; as (A + A^T)/2 is computed. */
+/* The mean matrix, d x d and row by row, from the part of the sum G right of the diagonal, as (A + A^T)/2 is
+ * computed. */
 INLINE void NAME(whole_matrix)(double *G, size_t d, size_t dp, double good, double *v)
 {
     for (size_t j = 0; j < d; j++) {
@@ -94,7 +97,8 @@ INLINE void NAME(whole_matrix)(double *G, size_t d, size_t dp, double good, doub
     }
 }
 
-/* Squared norm by halves: as if padded with zeros to a power of two, the second half added to the first, and so on. */
+/* Squared norm by halves, as if padded with zeros to a power of two: the second half is added to the first,
+ * repeatedly. */
 INLINE double NAME(tree_square)(const double *v, size_t size, double *tree)
 {
     size_t half = 1, k = 0;
@@ -109,8 +113,9 @@ INLINE double NAME(tree_square)(const double *v, size_t size, double *tree)
     return tree[0];
 }
 
-/* As `TensorSurveyor` does it: v less the centre (NULL if it is 0) is measured, clipped, rounded and added to the sum of
- * every radius. Returns its norm as computed, or infinity for a bad one, which adds nothing. */
+/* The operations of `TensorSurveyor`: v minus the centre (NULL if it is 0) is measured, clipped, rounded and
+ * added to the sum of every radius. Return the computed norm, or infinity for an invalid tensor, which adds
+ * nothing. */
 INLINE double NAME(add_tensor)(double *v, size_t size, const double *centre, double stretch, size_t radii,
                                const double *inner, const double *per_grid, uint64_t *S, double *tree)
 {
@@ -129,7 +134,7 @@ INLINE double NAME(add_tensor)(double *v, size_t size, const double *centre, dou
     return sqrt(s);
 }
 
-/* y becomes y_j^2, and last what they leave of ||x||^2, not below 0; whether all these numbers are finite. */
+/* Replace y by y_j^2, and last the rest of ||x||^2 (at least 0). Return whether all these numbers are finite. */
 INLINE int NAME(spread)(double s, double *y, size_t k)
 {
     double rest = s - NAME(square)(y, k);
@@ -142,7 +147,7 @@ INLINE int NAME(spread)(double s, double *y, size_t k)
     return good;
 }
 
-/* The mean that a unit's tensor is, from the sum G over its good rows. */
+/* A unit's tensor: the mean, from the sum G over its valid rows. */
 INLINE void NAME(unit_mean)(int kind, double *G, size_t d, size_t dp, size_t m, size_t size, size_t good, double *v)
 {
     if (kind == MATRICES) {
@@ -156,11 +161,12 @@ INLINE void NAME(unit_mean)(int kind, double *G, size_t d, size_t dp, size_t m, 
     }
 }
 
-/* One pass over units of several rows, offsets[u] to offsets[u + 1] of them: norms of their tensors less the centre, and
- * for each radius the sum S of the clipped and rounded ones. `kind` says which tensor: the mean over good rows of
- * x (W^T x)^T (B = [W, 0], dp x cols with m columns of W); of x x^T; of x; or of the numbers of `rows_spread` (B made
- * of U, m columns), those from `first` on. size: entries of a tensor. stretch: what its squared norm is multiplied by to
- * be an upper bound. For shift, P and Pt see `fetch`; P is dp x pcols here. G: dp numbers for every row of the sum. */
+/* One pass over units of several rows; the rows of unit u are offsets[u] to offsets[u + 1]. Computes norms of
+ * their tensors minus the centre and, for each radius, the sum S of the clipped and rounded tensors. `kind` is
+ * the tensor: the mean over valid rows of x (W^T x)^T (B = [W, 0], dp x cols with m columns of W); of x x^T; of
+ * x; or of the numbers of `rows_spread` (B made of U, m columns), from number `first` on. size: number of
+ * entries of a tensor. stretch: factor that makes its squared norm an upper bound. For shift, P and Pt see
+ * `fetch`; P is dp x pcols here. G: dp numbers for every row of the sum. */
 void NAME(people_survey)(const void *X, int single, const int64_t *offsets, size_t units, size_t d, size_t dp,
                          const double *shift, const double *P, size_t rank, size_t pcols, const double *Pt,
                          const uint8_t *skip, int kind, const double *B, size_t m, size_t cols, size_t first,
@@ -170,7 +176,7 @@ void NAME(people_survey)(const void *X, int single, const int64_t *offsets, size
     double *copy = work, *y = copy + GROUP * dp, *scratch = y + GROUP * cols, *v = scratch + GROUP * (P ? pcols : 0),
            *tree = v + size;
     const double *x = copy;
-    int as_they_are = kind == MEAN_ROWS && !(single || shift || P); /* nothing to copy rows for */
+    int as_they_are = kind == MEAN_ROWS && !(single || shift || P); /* rows need not be copied */
     size_t n = units ? (size_t)offsets[units] : 0, u = 0, good = 0;
     size_t sums = (kind == PRODUCTS ? m : kind == MATRICES ? d : 1) * dp;
     if (kind == VARIANCES) sums = m + 1;
@@ -193,7 +199,7 @@ void NAME(people_survey)(const void *X, int single, const int64_t *offsets, size
         }
         while (u < units) {
             size_t end = (size_t)offsets[u + 1] - i < there ? (size_t)offsets[u + 1] - i : there;
-            while (r < end) { /* one run of good rows after the other */
+            while (r < end) { /* one run of valid rows at a time */
                 size_t to = r;
                 while (to < end && fine[to]) to++;
                 if (kind == PRODUCTS || kind == MATRICES)
@@ -206,7 +212,7 @@ void NAME(people_survey)(const void *X, int single, const int64_t *offsets, size
                 good += to - r;
                 r = to + 1;
             }
-            if ((size_t)offsets[u + 1] > i + there) break; /* the unit goes on in the next group */
+            if ((size_t)offsets[u + 1] > i + there) break; /* the unit continues in the next group */
             r = end;
             norms[u] = INFINITY;
             if (good && !(skip && skip[u])) {

@@ -1,4 +1,4 @@
-"""One pass over dense rows: norms of x (W^T x)^T - C, and clipped sums as integers."""
+"""The pass over dense rows: norms of x (W^T x)^T - C, and clipped integer sums."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ from eigenveil.kernels.loops import GROUP, LANES
 _ROUND = np.float64(1.5 * 2.0**52)
 _ROUND_BITS = _ROUND.view(np.int64)
 TINY = 2.0**-960
-"""For each square in a sum: far above what underflow can take from it."""
+"""Margin for each square in a sum, far above the error of underflow."""
 _CLOSE, _LARGEST_MULTIPLE = 2.0**-12, 2.0**35
-"""A centre is taken as W times a diagonal matrix if that moves no squared norm by more than this share, and the
-matrix is no larger than this."""
+"""A centre is replaced by W times a diagonal matrix if that changes no squared norm by more than the first number,
+relatively, and the norm of the matrix is below the second."""
 FLOOR = 2.0**-1000
-"""What every bound of a squared norm has on top."""
+"""Absolute margin of every bound of a squared norm."""
 
 
 class Loop:
-    """What loops over rows have in common: public numbers, and integer sums.
+    """Base class of loops over rows: public numbers, and integer sums.
 
-    Work space is made where it is first needed, and never copied or pickled.
+    Work space is allocated on first use, and never copied or pickled.
 
     Parameters
     ----------
     W, C : arrays of shape (d, m)
+        The matrix and the centre.
     inner, exponents : sequences
-        For every radius: what a norm is shortened to, and the grid 2^exponent.
+        For every radius, the norm to clip to, and the exponent of the grid 2^exponent.
     f_scale : float
-        How finely the factors c are counted.
+        Resolution of the factors c: round(c f_scale) is summed.
     shift : array of shape (d,), optional
-        Taken off every row first.
+        Subtracted from every row first.
     lanes : int
-        Columns are padded to a multiple of this.
+        Columns are padded to a multiple of this number.
     centred : bool
         Whether C^T x is computed with W^T x.
     """
@@ -70,7 +71,7 @@ class Loop:
         self._start()
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the work space."""
+        """Return all attributes except the work space."""
         return {name: value for name, value in vars(self).items() if name not in ("_work", "_near")}
 
     def _start(self) -> None:
@@ -79,11 +80,11 @@ class Loop:
 
     @property
     def _totals(self) -> tuple[IntArray, ...]:
-        """All that is summed, as arrays that `merge` adds to."""
+        """All sums, as arrays to which `merge` adds."""
         return self._sums, self.f_sums
 
     def fresh(self) -> Self:
-        """The same loop with sums of its own, which are empty."""
+        """Return a copy with its own, empty sums."""
         twin = copy.copy(self)
         twin._start()
         return twin
@@ -95,15 +96,15 @@ class Loop:
 
     @property
     def sums(self) -> list[IntArray]:
-        """For every radius the sum so far: an integer array of shape (d, m)."""
+        """The sum so far for every radius: an integer array of shape (d, m)."""
         return [total[:, : self.m] for total in self._sums]
 
 
 class RowLoop(Loop):
-    """One pass over rows x: norms of x (W^T x)^T - C, and a sum of its clipped, rounded multiples per radius.
+    """Loop over rows x: norms of x (W^T x)^T - C, and one clipped, rounded sum per radius.
 
-    `sums` is the sum of the integers nearest to c x y^T / 2^exponent, c = min(1, inner/norm), over good rows, and
-    `f_sums` that of round(c f_scale): the whole is sums - f_sums C/(f_scale 2^exponent).
+    `sums` is the sum of the integers nearest to c x y^T / 2^exponent, c = min(1, inner/norm), over valid rows, and
+    `f_sums` is the sum of round(c f_scale). The clipped sum is sums - f_sums C/(f_scale 2^exponent).
 
     Parameters
     ----------
@@ -135,9 +136,9 @@ class RowLoop(Loop):
         return np.empty(GROUP * (self.d + self.both.shape[1] + self.mp + sum(map(_width, self._projection))))
 
     def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
-        """Add a block of rows; returns their norms.
+        """Add a block of rows; return their norms.
 
-        Norms are not below the true norms of the computed tensors, and infinite for rows that are bad or skipped.
+        Norms are not below the true norms of the computed tensors, and infinite for invalid or skipped rows.
         """
         chunk = as_taken(chunk)
         norms = np.empty(len(chunk))
@@ -158,12 +159,12 @@ class RowLoop(Loop):
 
     @property
     def sums(self) -> list[IntArray]:
-        """For every radius the sum so far: an integer array of shape (d, m)."""
+        """The sum so far for every radius: an integer array of shape (d, m)."""
         offset = np.uint64(int(_ROUND_BITS) * int(self._offsets[0]) % (1 << 64))
         return [(total.view(np.uint64) - offset).view(np.int64)[:, : self.m] for total in self._sums]
 
     def _add_in_numpy(self, x: FloatArray, skip: BoolArray | None, norms: FloatArray) -> None:
-        """The numpy twin of the compiled loop: the same operations in the same order."""
+        """Numpy version of the compiled loop: the same operations in the same order."""
         m = self.m
         with np.errstate(all="ignore"):
             yt = loops.row_product(x, self.both)
@@ -188,16 +189,16 @@ def _width(matrix: FloatArray | None) -> int:
 
 
 def rounded(values: FloatArray) -> IntArray:
-    """The integers nearest to values below 2^51, by the same addition as in C."""
+    """Return the integers nearest to values below 2^51, by the same addition as in C."""
     return (values + _ROUND).view(np.int64) - _ROUND_BITS
 
 
 def multiples_of(W: FloatArray, C: FloatArray) -> tuple[FloatArray | None, float]:
-    """Numbers a_j with C_j = a_j W_j but for rounding, for all columns, and what that misses; None and 0 else.
+    """Return numbers a_j with C_j = a_j W_j up to rounding, for all columns, and the distance; else None and 0.
 
-    A centre is what is known of Sigma W: where W are its eigenvectors it is such a multiple, and C^T x need not be
-    computed. Rounding of C then counts as distance from x y^T, so only centres are meant that no x y^T comes close
-    to: they have other columns than their longest.
+    A centre is an estimate of Sigma W. If the columns of W are eigenvectors of the estimate, the centre is such a
+    multiple, and C^T x need not be computed. The rounding of C then counts as distance from x y^T. So only centres
+    are accepted to which no x y^T comes close: those with other columns that are not 0 besides their longest.
     """
     with np.errstate(all="ignore"):
         squares, lengths = np.sum(W * W, axis=0), np.sum(C * C, axis=0)
@@ -210,7 +211,7 @@ def multiples_of(W: FloatArray, C: FloatArray) -> tuple[FloatArray | None, float
 
 
 def distance_from_multiples(W: FloatArray, C: FloatArray, multiples: FloatArray) -> float:
-    """A number not below ||C - W diag(multiples)||_F/||C||_F; 0 where both are 0, infinite where only ||C|| is."""
+    """Return an upper bound of ||C - W diag(multiples)||_F/||C||_F; 0 if both are 0, infinite if only ||C|| is."""
     reach = upper_norm(C)
     with np.errstate(all="ignore"):
         off = upper_norm(C - W * multiples)
@@ -222,9 +223,9 @@ def distance_from_multiples(W: FloatArray, C: FloatArray, multiples: FloatArray)
 def residuals(
     s: FloatArray, yt: FloatArray, d: int, m: int, cc: float, *, multiples: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """||x y^T - C||^2 as computed, with y and t = C^T x side by side; and s yy with room for underflow.
+    """Return ||x y^T - C||^2 as computed, from y and t = C^T x side by side; and s yy with a margin for underflow.
 
-    Where `multiples` are given, t is y times these.
+    If `multiples` are given, t is y times these.
     """
     yy, cross = np.zeros(len(s)), np.zeros(len(s))
     for j in range(m):
@@ -235,17 +236,17 @@ def residuals(
 
 
 def upper(exact: FloatArray, margin: FloatArray) -> FloatArray:
-    """Upper bounds of norms; `margin` bounds the errors of the squared norms."""
+    """Return upper bounds of norms; `margin` bounds the errors of the squared norms."""
     bounds: FloatArray = np.sqrt(np.maximum(exact, 0) + margin) * (1 + 2.0**-50)
     return bounds
 
 
 def upper_norm(C: FloatArray) -> float:
-    """A number not below ||C||, and above it by a relative 2^-46 at most; 0 only if C is, else 2^-1000 or more.
+    """Return an upper bound of ||C||, which exceeds ||C|| by at most a relative 2^-46.
 
-    Entries are scaled by a power of two to be at most 1, so that no square that matters underflows and none
-    overflows; infinite only where ||C|| is beyond the floats. `squared_norms` is off by a relative 42 2^-53 at
-    most for any size below 2^40.
+    It is 0 only if C is 0, and otherwise at least 2^-1000. Entries are scaled by a power of two to be at most 1,
+    so no square that matters underflows and none overflows. The bound is infinite only if ||C|| exceeds the range
+    of floats. `squared_norms` has a relative error of at most 42 2^-53 for any size below 2^40.
 
     Examples
     --------
@@ -264,44 +265,45 @@ def upper_norm(C: FloatArray) -> float:
 
 
 def upper_square(norm: float) -> float:
-    """A number not below norm^2 by more than `FLOOR`, and above it by a relative 1e-15 or so."""
+    """Return a number that is below norm^2 by at most `FLOOR`, and above it by a relative 1e-15 or so."""
     return norm * norm * (1 + 2.0**-50)
 
 
 def norm_error(d: int, m: int) -> float:
-    """Relative error bound of the squared norms of `RowLoop`.
+    """Return the relative error bound of the squared norms of `RowLoop`.
 
     Formal guarantees
     -----------------
     With y as computed, ||x y^T - C||^2 = s yy - 2 y.t + ||C||^2, where s = ||x||^2, yy = ||y||^2 and t = C^T x.
-    Write e for this function, T for `TINY`. What is computed is below that by at most the margin
+    Write e for this function, T for `TINY`. The computed squared norm is too small by at most the margin
 
         e ((s + d T) (yy + m T) + ||C||^2) + `FLOOR`,
 
     so the root of the computed number plus the margin is an upper bound of the norm.
 
-    *Rounding.* s, yy and t are sums of at most d, m and d products: s yy and each y_j t_j are off by at most
-    (d + m + 16) 2^-53 times the sum of their absolute terms, and those are at most s yy + ||C||^2 in all, as
-    2 sum |y_j x_k C_kj| <= 2 ||x|| ||y|| ||C||. Twice that is a quarter of e (s yy + ||C||^2).
+    *Rounding.* s, yy and t are sums of at most d, m and d products. So s yy and each y_j t_j have an error of at
+    most (d + m + 16) 2^-53 times the sum of their absolute terms. These terms are at most s yy + ||C||^2 in total,
+    because 2 sum |y_j x_k C_kj| <= 2 ||x|| ||y|| ||C||. Twice that is a quarter of e (s yy + ||C||^2).
 
-    *Underflow.* A product that underflows is off by 2^-1075 at most, a sum never is; let h = 2^-1074. s is off
-    by d h and yy by m h, so s yy by d h yy + m h s + d m h^2, below (h/T) (s + d T) (yy + m T), and h/T is
-    below e/8. s yy itself is off by h. y.t is off by m h, and by d h |y_j| for every y_j, as d products in each
-    t_j may underflow: by d h sqrt(m) ||y|| in all. With a = e d T yy and b = d m h^2/(e T), 2 d h sqrt(m) ||y||
-    is 2 sqrt(a b) <= a + b, where a is part of the margin and b < d m 2^-1143. All that has no factor s or yy
-    is below 2^-1001 for any d m < 2^70. The computed ||C||^2 is not too small by more than 2^-1001
-    (`upper_norm`).
+    *Underflow.* A product that underflows has an error of at most 2^-1075; a sum never underflows. Let h =
+    2^-1074. Then s has an error of d h and yy of m h, so s yy has an error of d h yy + m h s + d m h^2, which is
+    below (h/T) (s + d T) (yy + m T), and h/T is below e/8. The product s yy itself has an error of h. y.t has an
+    error of m h, and of d h |y_j| for every y_j, because d products in each t_j may underflow: of d h sqrt(m)
+    ||y|| in total. With a = e d T yy and b = d m h^2/(e T), 2 d h sqrt(m) ||y|| is 2 sqrt(a b) <= a + b, where a
+    is part of the margin and b < d m 2^-1143. All terms without a factor s or yy are below 2^-1001 for any d m <
+    2^70. The computed ||C||^2 is too small by at most 2^-1001 (`upper_norm`).
 
-    *Multiples.* Where t_j is taken as a_j y_j, E = C - W diag(a) and ||E|| <= f ||C|| (`distance_from_multiples`:
-    what is computed for E is off by a relative 2^-52 of C and of W diag(a), which the 2^-50 there covers),
-    e + f takes the place of e. For C_j^T x = a_j W_j^T x + E_j^T x, and W_j^T x differs from the computed y_j by
-    rounding, of at most (d + 1) 2^-53 ||W_j|| ||x||, and by underflow, of at most d h. The term of E adds
-    2 sum |y_j| |E_j^T x| <= 2 ||y|| ||E|| ||x|| <= f (s yy + ||C||^2) to the error. That of rounding is as above,
-    with ||W diag(a)|| <= (1 + f) ||C|| in place of ||C||; a_j y_j y_j has two more roundings. Underflow: d h |a_j|
-    |y_j| for every j in place of d h |y_j|, so b grows by ||a||^2 < 2^70 and is below d m 2^-1073; a_j y_j itself
-    is off by h, and its product with y_j by h |y_j| + h, which is less than what d h |y_j| leaves room for.
+    *Multiples.* If t_j is computed as a_j y_j, let E = C - W diag(a) and ||E|| <= f ||C||. Then e + f takes the
+    place of e. (`distance_from_multiples` bounds f: the computed E has an error of a relative 2^-52 of C and of W
+    diag(a), which the 2^-50 there covers.) The reason is that C_j^T x = a_j W_j^T x + E_j^T x, and W_j^T x differs
+    from the computed y_j by rounding, of at most (d + 1) 2^-53 ||W_j|| ||x||, and by underflow, of at most d h.
+    The term of E adds 2 sum |y_j| |E_j^T x| <= 2 ||y|| ||E|| ||x|| <= f (s yy + ||C||^2) to the error. The
+    rounding term is as above, with ||W diag(a)|| <= (1 + f) ||C|| in place of ||C||; a_j y_j y_j has two more
+    roundings. The underflow term is d h |a_j| |y_j| for every j in place of d h |y_j|, so b grows by ||a||^2 <
+    2^70 and is below d m 2^-1073. a_j y_j itself has an error of h, and its product with y_j of h |y_j| + h, which
+    is less than the margin for d h |y_j|.
 
-    *Overflow.* Where s, the squared norm or its bound is not finite, the row is bad. Up to rounding,
-    good rows have ||x||, ||y|| and ||x|| ||y|| below 2^512, since s, yy and (s + d T) (yy + m T) are finite.
+    *Overflow.* If s, the squared norm or its bound is not finite, the row is invalid. Up to rounding, valid rows
+    have ||x||, ||y|| and ||x|| ||y|| below 2^512, because s, yy and (s + d T) (yy + m T) are finite.
     """
     return (d + m + 32) * 2.0**-50

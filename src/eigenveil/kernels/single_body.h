@@ -1,6 +1,7 @@
-/* Included by loops_body.h: rows of floats, multiplied and rounded in single precision, twice as many at a time.
- * Sums of products start anew after every FLOAT_SLAB columns and are then added up as doubles: that is part of what is
- * computed, and so the same for every WIDTH. */
+/* Included by loops_body.h: rows of floats, multiplied and rounded in single precision, twice as many at a
+ * time.
+ * Sums of products start again from 0 after every FLOAT_SLAB columns, and these sums are added as doubles. This
+ * affects the result, so it is the same for every WIDTH. */
 typedef float NAME(fvec) __attribute__((vector_size(8 * WIDTH), aligned(4)));
 typedef float NAME(hvec) __attribute__((vector_size(4 * WIDTH), aligned(4)));
 typedef uint32_t NAME(uvec) __attribute__((vector_size(8 * WIDTH), aligned(4)));
@@ -9,7 +10,7 @@ typedef uint32_t NAME(uvec) __attribute__((vector_size(8 * WIDTH), aligned(4)));
 #define UVEC NAME(uvec)
 #define FLOATS (2 * WIDTH)
 
-/* Copy rows, or columns side by side, less the shift; rows past the end become zero. */
+/* Copy rows (or interleave columns), minus the shift. Rows past the end become zero. */
 INLINE void NAME(load_floats)(const float *X, const float *const *columns, size_t i, size_t n, size_t d,
                               const double *shift, float *x)
 {
@@ -23,7 +24,7 @@ INLINE void NAME(load_floats)(const float *X, const float *const *columns, size_
         for (size_t k = 0; k < d; k++) x[r * d + k] = (float)((double)x[r * d + k] - shift[k]);
 }
 
-/* Squared norm in doubles: the same eight interleaved sums. */
+/* Squared norm in doubles, by the same eight interleaved sums. */
 INLINE double NAME(square_floats)(const float *x, size_t d)
 {
     VEC part[8 / WIDTH] = {0};
@@ -40,7 +41,7 @@ INLINE double NAME(square_floats)(const float *x, size_t d)
     return total;
 }
 
-/* out += part, whose floats become doubles. */
+/* out += part, with floats converted to doubles. */
 INLINE void NAME(add_floats)(FVEC part, double *out)
 {
     float floats[FLOATS];
@@ -91,7 +92,7 @@ INLINE void NAME(product_floats)(const float *x, size_t d, const float *B, size_
     }
 }
 
-/* sum += round(y x^T) over GROUP rows, as integers offset by the bits of FLOAT_ROUND each. */
+/* sum += round(y x^T) over GROUP rows, as integers, each offset by the bits of FLOAT_ROUND. */
 INLINE void NAME(add_rounded_floats)(const float *x, size_t d, const float *y, size_t mp, uint32_t *sum)
 {
     for (size_t from = 0; from < d; from += SLAB) {
@@ -110,9 +111,10 @@ INLINE void NAME(add_rounded_floats)(const float *x, size_t d, const float *y, s
     }
 }
 
-/* As rows_survey, for rows of floats. Products are made of B32, B in floats, with the relative error bound error32; a
- * row too long, too short or too near the centre for that gets them from B, in doubles. The sums S (no offset here) are
- * gathered in `near`, zero at first, which holds those of FLOAT_ROWS rows. */
+/* Like rows_survey, for rows of floats. Products use B32 (B in floats), with the relative error bound error32.
+ * A row that is too long, too short or too close to the centre for single precision gets products with B, in
+ * doubles. The sums S have no offset here. They are first accumulated in `near`, which is initially zero and
+ * holds sums over FLOAT_ROWS rows. */
 void NAME(float_survey)(const float *X, const float *const *columns, size_t n, size_t d, const double *shift,
                         const uint8_t *skip, const double *B, const float *B32, size_t m, size_t cols, double cc,
                         double error, double error32, size_t radii, const double *inner, const double *per_grid,
@@ -145,7 +147,7 @@ void NAME(float_survey)(const float *X, const float *const *columns, size_t n, s
             norm[r] = NAME(upper)(exact, margin);
             if (i + r >= n || (skip && skip[i + r]) || !isfinite(s) || !isfinite(exact) || !isfinite(norm[r])) {
                 norm[r] = INFINITY;
-                if (!isfinite(s)) { /* nan times 0 is not 0: such a row must be blanked out */
+                if (!isfinite(s)) { /* nan times 0 is not 0, so the row is set to 0 */
                     if (x != copy) NAME(load_floats)(X, columns, i, n, d, shift, copy);
                     x = copy;
                     memset(copy + r * d, 0, d * sizeof *copy);
@@ -156,13 +158,13 @@ void NAME(float_survey)(const float *X, const float *const *columns, size_t n, s
         for (size_t q = 0; q < radii; q++) {
             uint32_t *sum = near + q * d * mp;
             for (size_t r = 0; r < GROUP; r++) {
-                double f = norm[r] <= inner[q] ? 1.0 : inner[q] / norm[r]; /* 0 where the norm is infinite */
+                double f = norm[r] <= inner[q] ? 1.0 : inner[q] / norm[r]; /* 0 if the norm is infinite */
                 F[q] += (int64_t)rint(f * f_scale);
                 for (size_t j = 0; j < mp; j++)
                     cy[r * mp + j] = j < m && f > 0 ? (float)(yt[r * cols + j] * f * per_grid[q]) : 0.0f;
             }
             NAME(add_rounded_floats)(x, d, cy, mp, sum);
-            if (i + GROUP >= n || (i + GROUP) % FLOAT_ROWS == 0) { /* what is there has not outgrown 32 bits */
+            if (i + GROUP >= n || (i + GROUP) % FLOAT_ROWS == 0) { /* the sums still fit into 32 bits */
                 uint32_t rows = (uint32_t)(i % FLOAT_ROWS + GROUP);
                 for (size_t e = 0; e < d * mp; e++) {
                     S[q * d * mp + e] += (int32_t)(sum[e] - rows * zero);

@@ -1,4 +1,4 @@
-"""The pass over rows of float32: products and rounding in single precision, twice as fast."""
+"""The pass over rows of float32: products and rounding in single precision, which is twice as fast."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, Loop, norm_error, residuals, upper, upper_norm
 
 SPAN = 2.0**22 - 2.0**12
-"""What (inner + ||C||)/2^exponent may be at most: rounding by adding 1.5 2^23 needs numbers below 2^22."""
+"""Upper limit of (inner + ||C||)/2^exponent: rounding by adding 1.5 2^23 needs numbers below 2^22."""
 
 _LANES, _SLAB = 16, 64
 _ROUND = np.float32(1.5 * 2.0**23)
@@ -24,32 +24,34 @@ _SHORTEST, _LONGEST = 2.0**-90, 2.0**80
 
 
 class SingleRowLoop(Loop):
-    """As `RowLoop`, for rows of float32, which remain so: with a shift, x is float32(x - shift).
+    """Loop like `RowLoop` for rows of float32, which stay float32: with a shift, x is float32(x - shift).
 
-    y = W^T x and t = C^T x are summed in float32 over 64 columns at a time, and these sums in float64. A row gets
-    y and t in float64, as from `RowLoop`, where its squared norm s is not within 2^-90 to 2^80, or where the error
-    bound is above 1/128 of the squared norm of x y^T - C, as near the centre. Then c y/2^exponent becomes float32,
-    and so does its product with x.
+    y = W^T x and t = C^T x are summed in float32 over 64 columns at a time, and these sums are added in float64.
+    In two cases a row gets y and t in float64, as from `RowLoop`: if its squared norm s is not within 2^-90 to
+    2^80, and if the error bound exceeds 1/128 of the squared norm of x y^T - C, as it does near the centre. Then c
+    y/2^exponent is rounded to float32, and so is its product with x.
 
-    Needed of the arguments: `fits(W, C)`, exponents of at least -100, (inner + ||C||)/2^exponent <= `SPAN`.
+    Requirements: `fits(W, C)`, exponents of at least -100, and (inner + ||C||)/2^exponent <= `SPAN`.
 
     Formal guarantees
     -----------------
-    *Norms are upper bounds.* An entry of t is a sum of products each of which meets at most 64 roundings to
-    float32 and then some to float64, so it is off by at most (2^-18 + 2^-35) sum_k |C_kj x_k|; over all j, with
-    weights y_j and doubled, that is (2^-18 + 2^-35) (s yy + ||C||^2) by Cauchy-Schwarz. Underflow adds less than
-    2^-30 (s yy + ||C||^2): none if C is 0, and else products are off by 2^-150 each, in all by 2^-149 sqrt(m) d
-    ||y|| <= 2^-125 ||y||, while s yy + ||C||^2 >= 2 sqrt(s) ||C|| ||y|| >= 2^-94 ||y||; entries of C are off by
-    2^-150 each, in all by 2^-149 sqrt(d m s yy) <= 2^-75 sqrt(s yy) ||C||. Nothing overflows: |y_j|, |t_j| < 2^81.
-    `single_error` is above the sum of all this and `norm_error`.
+    *Norms are upper bounds.* An entry of t is a sum of products. Each product is subject to at most 64 roundings
+    to float32 and then some to float64, so the entry has an error of at most (2^-18 + 2^-35) sum_k |C_kj x_k|.
+    Over all j, with weights y_j and doubled, that is (2^-18 + 2^-35) (s yy + ||C||^2) by Cauchy-Schwarz.
 
-    *Rounding.* The integer for v = c x_k y_j/2^exponent lies within 1/2 + 2^-22.9 |v| + 2^-21 of it. First
-    c y/2^exponent is off by 2^-24 of itself or, where it underflows, by 2^-150, which |x_k| < 2^128 multiplies;
-    then the product by another 2^-24 or 2^-150; it is rounded to the nearest integer, as |v| <= SPAN because
-    ||c x y^T|| <= inner + ||C||. c y_j/2^exponent does not overflow: where ||x|| < 2^-45 it is below 2^-5 2^100,
-    elsewhere at most SPAN/max_k |x_k| <= 2^22 2^45 sqrt(d).
+    Underflow adds less than 2^-30 (s yy + ||C||^2). If C is 0, it adds nothing. Otherwise products have an error
+    of 2^-150 each, in total of 2^-149 sqrt(m) d ||y|| <= 2^-125 ||y||, while s yy + ||C||^2 >= 2 sqrt(s) ||C||
+    ||y|| >= 2^-94 ||y||. Entries of C have an error of 2^-150 each, in total of 2^-149 sqrt(d m s yy) <= 2^-75
+    sqrt(s yy) ||C||. Nothing overflows: |y_j|, |t_j| < 2^81. `single_error` exceeds the sum of all these and
+    `norm_error`.
 
-    *Sums* of 256 integers below 2^22 fit into 32 bits.
+    *Rounding.* The integer for v = c x_k y_j/2^exponent lies within 1/2 + 2^-22.9 |v| + 2^-21 of v. First,
+    c y/2^exponent has a relative error of 2^-24 or, if it underflows, an error of 2^-150, which is multiplied by
+    |x_k| < 2^128. Then the product has another error of 2^-24 or 2^-150. It is rounded to the nearest integer,
+    because |v| <= SPAN, which follows from ||c x y^T|| <= inner + ||C||. c y_j/2^exponent does not overflow: if
+    ||x|| < 2^-45 it is below 2^-5 2^100, and otherwise at most SPAN/max_k |x_k| <= 2^22 2^45 sqrt(d).
+
+    *Sums.* Sums of 256 integers below 2^22 fit into 32 bits.
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class SingleRowLoop(Loop):
 
     @cached_property
     def _near(self) -> npt.NDArray[np.uint32]:
-        """Sums of a few rows; zero between calls."""
+        """Sums over a few rows; zero between calls."""
         return np.zeros(self._sums.shape, dtype=np.uint32)
 
     @cached_property
@@ -75,7 +77,7 @@ class SingleRowLoop(Loop):
         return np.empty(GROUP * (self.d + self.both.shape[1] + self.mp))
 
     def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
-        """Add a block of float32 rows; returns their norms, as `RowLoop.add` does."""
+        """Add a block of float32 rows; return their norms, as `RowLoop.add` does."""
         norms = np.empty(len(chunk))
         if not loops.compiled():
             self._add_in_numpy(self._shifted(np.asarray(chunk)), skip, norms)
@@ -93,7 +95,7 @@ class SingleRowLoop(Loop):
             return rows if self.shift is None else (rows.astype(np.float64) - self.shift).astype(np.float32)
 
     def _add_in_numpy(self, x: SingleArray, skip: BoolArray | None, norms: FloatArray) -> None:
-        """The numpy twin of the compiled loop: the same operations in the same order."""
+        """Numpy version of the compiled loop: the same operations in the same order."""
         m = self.m
         with np.errstate(all="ignore"):
             yt = self._products(x)
@@ -130,12 +132,12 @@ class SingleRowLoop(Loop):
 
 
 def single_error(d: int, m: int) -> float:
-    """Relative error bound of the squared norms of `SingleRowLoop`, where it computes in single precision."""
+    """Return the relative error bound of squared norms that `SingleRowLoop` computes in single precision."""
     return 2.0**-18 * (1 + 2.0**-8) + norm_error(d, m)
 
 
 def fits(W: FloatArray, C: FloatArray) -> bool:
-    """Whether products with W and C stay within the range of single precision."""
+    """Return whether products with W and C stay within the range of single precision."""
     d, m = C.shape
     centre = not C.any() or 2.0**-49 <= upper_norm(C) <= 2.0**39
     return centre and upper_norm(W) <= 2.0**39 and d * math.sqrt(m) <= 2.0**24

@@ -1,4 +1,4 @@
-"""One pass over sparse rows, whose shift and centre stay implicit."""
+"""The pass over sparse rows, with implicit shift and centre."""
 
 from __future__ import annotations
 
@@ -16,43 +16,42 @@ from eigenveil.kernels.fixed_point import exact_dots, exact_sum
 from eigenveil.kernels.row_loop import FLOOR, TINY, Loop, upper_norm, upper_square
 
 Y_BITS = 29
-"""How many bits of a row's round(c y y_scale) go into the lower word of their sum."""
+"""Number of bits of a row's round(c y y_scale) in the lower word of the sum."""
 
 STRETCH = 2.0**22
-"""How many times its clipped norm the product c ||x|| ||y|| of a row can be, and c ||shift|| ||y||."""
+"""Largest ratio of c ||x|| ||y||, and of c ||shift|| ||y||, to the clipped norm of a row."""
 
 
 class SparseRowLoop(Loop):
-    """As `RowLoop`, over rows of a CSR array, whose shift and centre stay implicit.
+    """Loop like `RowLoop` over rows of a CSR array; shift and centre stay implicit.
 
-    One per radius: `sums` is the part of the sum on the entries present, modulo 2^64, `y_sums` the sum of
-    w = round(c y y_scale), in two words that hold the sums of w >> 29 and of what that leaves of w (0 without a
-    shift), `f_sums` that of round(c f_scale). The whole is
+    There is one of each of the following per radius. `sums` is the part of the sum on the stored entries, modulo
+    2^64. `y_sums` is the sum of w = round(c y y_scale), kept in two words: the sum of w >> 29 and the sum of the
+    remaining low bits of w (0 without a shift). `f_sums` is the sum of round(c f_scale). The clipped sum is
     sums - shift y_sums^T/(y_scale grid) - f_sums C/(f_scale grid).
 
-    Needed of the arguments: with a shift, `y_scales` of at most 2 ||shift|| sqrt(m)/grid and inner/grid <= 2^32;
-    without one, (inner + ||C||)/grid < 2^51. At most 2^31 rows.
+    Requirements: with a shift, `y_scales` of at most 2 ||shift|| sqrt(m)/grid and inner/grid <= 2^32; without one,
+    (inner + ||C||)/grid < 2^51. At most 2^31 rows.
 
     Formal guarantees
     -----------------
-    *Norms are upper bounds.* Here ||x - shift||^2 = xx - 2 xm + mm and t = C^T x - C^T shift. As in
-    `norm_error`, with xx + mm + d T in place of s + d T and n the number of entries present: the sums have at
-    most n + m + 8 roundings, and their absolute terms are at most 2 (xx + mm) yy + 2 sqrt(2) ||y|| ||C||
-    sqrt(xx + mm), below 4 ((xx + mm) yy + ||C||^2). So (n + m + 64) 2^-50 is a relative bound, and what
-    underflow adds is as there.
+    *Norms are upper bounds.* Here ||x - shift||^2 = xx - 2 xm + mm and t = C^T x - C^T shift. As in `norm_error`,
+    with xx + mm + d T in place of s + d T, and n the number of stored entries: the sums have at most n + m + 8
+    roundings, and their absolute terms are at most 2 (xx + mm) yy + 2 sqrt(2) ||y|| ||C|| sqrt(xx + mm), which is
+    below 4 ((xx + mm) yy + ||C||^2). So (n + m + 64) 2^-50 is a relative bound. Underflow adds the same as in
+    `norm_error`.
 
-    *Range.* The bound of the norm is not below the root of its margin, 2^-50 (n + m + 64) (xx + mm + d T) (yy +
-    m T), and c times the bound is at most `inner`. So c ||x|| ||y|| and c ||shift|| ||y|| are at most
-    2^25/sqrt(m + 64) times `inner`, up to rounding, hence `STRETCH` times. That is more than `inner` + ||C||
-    because x is multiplied before it is shifted.
+    *Range.* The bound of the norm is not below the root of its margin, 2^-50 (n + m + 64) (xx + mm + d T) (yy + m
+    T), and c times the bound is at most `inner`. So c ||x|| ||y|| and c ||shift|| ||y|| are at most 2^25/sqrt(m +
+    64) times `inner`, up to rounding, hence `STRETCH` times. That is more than `inner` + ||C|| because x is
+    multiplied before it is shifted.
 
-    The integers V nearest to c x y^T/grid are therefore below 2^22 2^32 = 2^54. (Without a shift c ||x|| ||y|| is
-    at most `inner` + ||C||.) Below 2^51 they come from the
-    addition of 1.5 2^52, and that is used only where ||x|| ||y|| c/grid < 2^50; elsewhere from rint, which
-    rounds the same way. Sums of V are meant modulo 2^64.
+    The integers V nearest to c x y^T/grid are therefore below 2^22 2^32 = 2^54. (Without a shift, c ||x|| ||y|| is
+    at most `inner` + ||C||.) Integers below 2^51 can be computed by adding 1.5 2^52; this is used only if ||x||
+    ||y|| c/grid < 2^50. Otherwise rint is used, which rounds the same way. Sums of V are modulo 2^64.
 
-    |w| <= c ||y|| y_scale is at most 2 sqrt(m) 2^25/sqrt(m + 64) 2^32 < 2^58, and each of its words below 2^30:
-    2^31 of them are below 2^61.
+    *Words.* |w| <= c ||y|| y_scale is at most 2 sqrt(m) 2^25/sqrt(m + 64) 2^32 < 2^58, and each of its words is
+    below 2^30, so sums of 2^31 of them are below 2^61.
     """
 
     def __init__(
@@ -68,7 +67,7 @@ class SparseRowLoop(Loop):
     ) -> None:
         self.y_scales = np.array(y_scales, dtype=np.float64)
         weights = np.zeros_like(C) if W is None else W
-        self.centred = bool(np.any(C))  # C^T x is 0 where C is: nothing changes if it is not computed
+        self.centred = bool(np.any(C))  # if C is 0, so is C^T x, and it is not computed
         super().__init__(
             weights, C, inner=inner, exponents=exponents, f_scale=f_scale, shift=shift, centred=self.centred
         )
@@ -90,11 +89,11 @@ class SparseRowLoop(Loop):
 
     @property
     def y_sums(self) -> list[list[int]]:
-        """For every radius, m whole numbers: the sum of round(c y y_scale)."""
+        """The sum of round(c y y_scale) for every radius: m integers."""
         return [[(h << Y_BITS) + low for h, low in zip(*words.tolist(), strict=True)] for words in self._y_words]
 
     def add(self, rows: sparse.csr_array[Any, Any], skip: BoolArray | None = None) -> FloatArray:
-        """Add a block of rows; returns their norms, as `RowLoop.add` does."""
+        """Add a block of rows; return their norms, as `RowLoop.add` does."""
         norms = np.empty(rows.shape[0])
         data, indices, indptr = _entries(rows)
         if not loops.compiled():
@@ -117,7 +116,7 @@ class SparseRowLoop(Loop):
         skip: BoolArray | None,
         norms: FloatArray,
     ) -> None:
-        """The numpy twin of the compiled loop, row by row."""
+        """Numpy version of the compiled loop, row by row."""
         m, shift = self.m, self.shift
         with np.errstate(all="ignore"):
             for i in range(norms.size):
@@ -152,9 +151,9 @@ class SparseRowLoop(Loop):
 
 
 class SparseSpread:
-    """y_j^2, y = U^T x, of every row x of a CSR array, and last what they leave of ||x||^2; as `spread`.
+    """Function like `spread` for rows x of a CSR array: y_j^2, y = U^T x, and last the rest of ||x||^2.
 
-    The shift, which is taken off every row, stays implicit. What is public is worked out once for all blocks.
+    The shift, which is subtracted from every row, stays implicit. Public numbers are computed once for all blocks.
     """
 
     def __init__(self, U: FloatArray, shift: FloatArray | None) -> None:
@@ -165,7 +164,7 @@ class SparseSpread:
             self._whole = 0.0 if shift is None else exact_sum(shift**2)
 
     def __call__(self, rows: sparse.csr_array[Any, Any]) -> FloatArray:
-        """The k + 1 numbers of every row; nan for a bad one."""
+        """Return the k + 1 numbers of every row; nan for an invalid row."""
         n, k = rows.shape[0], self._k
         entries = _entries(rows)
         if not loops.compiled():
@@ -178,7 +177,7 @@ class SparseSpread:
     def _in_numpy(
         self, x: FloatArray, column: npt.NDArray[np.int32], indptr: IntArray
     ) -> tuple[FloatArray, FloatArray]:
-        """The numpy twin: y and squared norms, entries added one by one in their order."""
+        """Numpy version of the compiled loop: y and squared norms, with entries added one by one in order."""
         n, shift = indptr.size - 1, self._shift
         of_row = np.repeat(np.arange(n), np.diff(indptr))
         with np.errstate(all="ignore"):
@@ -192,7 +191,9 @@ class SparseSpread:
 
 
 def sums_by(group: IntArray, groups: int, columns: Iterable[FloatArray]) -> FloatArray:
-    """The sum of each column's values over every group, added one by one in their order: no group sees another.
+    """Return the sum of each column's values over every group, added one by one in order.
+
+    No group affects another.
 
     Examples
     --------
@@ -204,7 +205,7 @@ def sums_by(group: IntArray, groups: int, columns: Iterable[FloatArray]) -> Floa
 
 
 def _entries(rows: sparse.csr_array[Any, Any]) -> tuple[FloatArray, npt.NDArray[np.int32], IntArray]:
-    """Values, columns and where rows start, in the types that loops take."""
+    """Return values, column numbers and row starts, in the types that loops accept."""
     with np.errstate(all="ignore"):
         data = rows.data.astype(np.float64, copy=False)
     return data, rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64)

@@ -1,4 +1,4 @@
-"""One pass over dense rows for a vector per row: the row itself, or its variances along directions."""
+"""Surveyors of one vector per dense row: the row itself, or its variances along directions."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, norm_error, rounded, upper
 
 _FAST_STEPS = 2.0**50
-"""Below so many grid steps numbers are rounded by adding 1.5 2^52."""
+"""Numbers below this many grid steps are rounded by adding 1.5 2^52."""
 
 
 class RowVectorSurveyor(ClippedSums):
-    """Rows v less a centre: norms, and for every clip the sum of the integers nearest to c (v - C)/g.
+    """Surveyor of rows v minus a centre C: norms, and per clip the sum of the integers nearest to c (v - C)/g.
 
     Formal guarantees
     -----------------
-    What is computed for v - C, C the centre, is a function of the row and of public numbers, to the bit; all that
-    follows is exact for it. With u the norm that is returned, c = min(1, r'/u) and g = 2^exponent: u is not below
-    the true norm of the computed vector (`norm_error` bounds the sum of squares, `FLOOR` is far above what
-    underflow takes), so the argument of `clip_to_grid` holds as it stands, and what a row adds has norm at most R.
-    Rounding by adding 1.5 2^52 needs numbers below 2^51; from 2^50 steps on, numbers are rounded one by one.
-    Integers add exactly, in any order.
+    The computed vector v - C is a function of the row and of public numbers, to the bit. All later steps are exact
+    for the computed vector. Let u be the returned norm, c = min(1, r'/u) and g = 2^exponent. u is not below the
+    true norm of the computed vector: `norm_error` bounds the error of the sum of squares, and `FLOOR` is far above
+    the error of underflow. So the proof of `clip_to_grid` applies unchanged, and the contribution of a row has
+    norm at most R. Rounding by adding 1.5 2^52 needs numbers below 2^51; from 2^50 steps on, numbers are rounded
+    one by one. Integers add exactly, in any order.
 
-    A row is bad if its squared norm, that of v, or that of v - centre is not finite; it adds nothing.
+    A row is invalid, and adds nothing, if the squared norm of v or of v - C, or the bound u, is not finite.
     """
 
     def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
-        """Take in rows of shape (units, d)."""
+        """Add rows of shape (units, d); return their norms."""
         chunk = as_taken(chunk)
         n, d = chunk.shape
-        assert d == self._centre.size, "loops go over memory by this number"
+        assert d == self._centre.size, "the compiled loops rely on this number"
         norms = np.empty(n)
         error = norm_error(d, 1)
         if not loops.compiled():
@@ -55,7 +55,7 @@ class RowVectorSurveyor(ClippedSums):
         return np.empty(GROUP * self._centre.size)
 
     def _add_in_numpy(self, vectors: FloatArray, skip: BoolArray | None, error: float, norms: FloatArray) -> None:
-        """The numpy twin: the same operations in the same order."""
+        """Numpy version of the compiled loop: the same operations in the same order."""
         with np.errstate(all="ignore"):
             plain = loops.squared_row_norms(vectors)
             away = vectors - self._centre
@@ -73,7 +73,7 @@ class RowVectorSurveyor(ClippedSums):
 
 
 class VarianceSurveyor(RowVectorSurveyor):
-    """The same of y_j^2, y = U^T x, and last what they leave of ||x||^2; `entries` says which of these k + 1."""
+    """Surveyor of y_j^2, y = U^T x, and last the rest of ||x||^2; `entries` selects from these k + 1 numbers."""
 
     def __init__(
         self,
@@ -88,12 +88,12 @@ class VarianceSurveyor(RowVectorSurveyor):
         self._U, self._entries, self._of_rows = U, entries, shift
 
     def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
-        """Take in rows of shape (units, d)."""
+        """Add rows of shape (units, d); return their norms."""
         return super().add(np.ascontiguousarray(spread(chunk, self._U, self._of_rows)[:, self._entries]), skip)
 
 
 def spread(chunk: Rows | Columns, U: FloatArray, shift: FloatArray | None) -> FloatArray:
-    """y_j^2, y = U^T x, of every row x, and last what they leave of ||x||^2, not below 0; nan for a bad row.
+    """Return y_j^2, y = U^T x, of every row x, and last the rest of ||x||^2 (at least 0); nan for an invalid row.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A_i W for units of every form, without building A_i where it can be helped. Knows nothing of privacy."""
+"""Products A_i W for every form of unit, without forming A_i where possible. This layer has no privacy logic."""
 
 from eigenveil.operators import samples
 from eigenveil.operators.entries import Entries, column_entries

@@ -1,4 +1,4 @@
-"""The columns of units one by one: a unit has a number in each, the mean of its rows there or of their squares."""
+"""Per-column numbers of units: a unit's mean, or mean square, over its rows in each column."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from eigenveil.operators.rows import RowsOperator
 from eigenveil.sources import Block
 
 _MANY = 1 << 18
-"""Entries of rows of people that are handled at a time: as many columns as that makes, at least one."""
+"""Entries of people's rows that are processed at a time. It determines how many columns (at least one) are."""
 
 _PLAIN = 1e154
-"""Squares of numbers up to it are finite."""
+"""Numbers up to this size have finite squares."""
 
 
 class Entries(NamedTuple):
-    """Numbers, the columns that they are of (an array that broadcasts with them), and how often each is there."""
+    """Numbers, the column of each (an array that broadcasts with the numbers), and how often each occurs."""
 
     numbers: FloatArray
     columns: IntArray
@@ -32,11 +32,12 @@ class Entries(NamedTuple):
 def column_entries(
     operator: RowsOperator | PeopleOperator, block: Block, columns: IntArray, *, squared: bool
 ) -> Iterator[Entries]:
-    """Every unit's number in each of some columns, which are counted by their place among these.
+    """Yield every unit's number in each of the given columns, which are numbered by position in `columns`.
 
-    A row that is bad in any column of all, not finite or with a square that overflows, is left out everywhere, as
-    it is in sums of whole rows. A unit with no row left comes out as numbers that are not finite. The zeros of
-    sparse rows are told by how many there are; no block of them is made dense as a whole.
+    A row is invalid if any entry, in any of the d columns, is not finite or has a square that overflows. An
+    invalid row is excluded from every column, as it is from sums of whole rows. A unit with no valid row gets
+    numbers that are not finite. The zeros of sparse rows are reported as a count per column; no sparse block is
+    made dense as a whole.
     """
     of_people = block.offsets is not None
     thin = operator.sparse and operator.removed is None
@@ -47,7 +48,7 @@ def column_entries(
 def _of_rows(operator: Any, block: Block, columns: IntArray, *, squared: bool) -> Iterator[Entries]:
     each = np.arange(len(columns))
     which = slice(None) if np.array_equal(columns, np.arange(operator.d)) else columns
-    for where in cut(block.units, 64 * operator.d):  # pieces of 128 kB: larger ones get fresh memory each time
+    for where in cut(block.units, 64 * operator.d):  # 128 kB; larger pieces would allocate new memory
         rows = operator.dense(block.values[where])
         good = _with_finite_squares(rows)
         numbers = rows[:, which]
@@ -73,7 +74,7 @@ def _of_sparse_rows(operator: Any, block: Block, columns: IntArray, *, squared: 
 
 
 def _good_sparse_rows(values: Any, shift: FloatArray) -> BoolArray:
-    """Rows of a csr array all of whose entries have finite squares; those not present do."""
+    """Return which rows of a CSR array have finite squares only; entries that are not stored are zeros."""
     with np.errstate(all="ignore"):
         away = values.data.astype(np.float64) - shift[values.indices]
         bad = ~np.isfinite(away * away)
@@ -114,7 +115,7 @@ def _good_rows(operator: Any, values: Any) -> BoolArray:
 
 
 def _with_finite_squares(rows: FloatArray) -> BoolArray | None:
-    """Which rows have finite squares throughout; None for all."""
+    """Return which rows have finite squares only, or None if all rows do."""
     with np.errstate(all="ignore"):
         if np.min(rows, initial=0.0) >= -_PLAIN and np.max(rows, initial=0.0) <= _PLAIN:
             return None
@@ -123,7 +124,7 @@ def _with_finite_squares(rows: FloatArray) -> BoolArray | None:
 
 
 def _sums(numbers: FloatArray, person: IntArray, units: int) -> FloatArray:
-    """The sum over each person's rows, by column; rows are added in their order."""
+    """Return the sum over each person's rows, per column; rows are added in order."""
     width = numbers.shape[1]
     key = (person[:, None] * width + np.arange(width)).ravel()
     sums = np.bincount(key, weights=numbers.ravel(), minlength=units * width)

@@ -1,4 +1,4 @@
-"""What operators share that form a unit's tensor for a few units at a time and then measure it."""
+"""Base class of operators that form explicit tensors, a few units at a time."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from eigenveil.sources import Block
 
 
 class ExplicitOperator:
-    """Tensors from `products`, `variances` and `vectors`, over pieces of a block small enough to be formed."""
+    """Mixin that forms tensors from `products`, `variances` and `vectors`, for small pieces of a block."""
 
     def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:  # noqa: ARG002
-        """Of explicit tensors."""
+        """Return the surveyor of explicit tensors."""
         return TensorSurveyor(centre, clips)
 
     def pieces(self: Operator, tensor: Tensor, block: Block) -> Iterator[tuple[FloatArray, slice]]:
-        """Explicit tensors."""
+        """Yield explicit tensors."""
         return formed_pieces(self, tensor, block)
 
 
 def no_rows() -> InvalidInputError:
-    """The error of units that have no rows."""
+    """Return the error for units that have no rows."""
     return InvalidInputError(
-        "units given as matrices have no rows, so they have no mean to take off.",
-        hint="Use center=False, or give rows or people.",
+        "units given as matrices have no rows, so they have no mean to subtract.",
+        hint="Use center=False, or pass in rows or people.",
     )

@@ -1,4 +1,4 @@
-"""What operators share whose units are made of the rows of a source."""
+"""Base class of operators whose units consist of rows of a source."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ from eigenveil.sources.source import Schema, Values
 
 
 class ColumnGroup(NamedTuple):
-    """Columns that stand for one of the user's: one of them is not 0, unless a value is in no public list."""
+    """Columns that encode one categorical column of the user.
+
+    Exactly one of them is not 0, unless the value is not in the public list of categories; then all are 0.
+    """
 
     name: str
     columns: slice
@@ -33,9 +36,10 @@ class ColumnGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class FromRows:
-    """Rows of a source, less a public `shift` if given, and with the span of `removed` taken off.
+    """Rows of a source, minus a public `shift` if given, with the span of `removed` projected out.
 
-    `groups` are public groups of columns: how many units have a row that is 0 in all of one is counted with noise.
+    `groups` are public groups of columns. The number of units with a row that is 0 in a whole group is released
+    with noise.
     """
 
     source: Source
@@ -45,7 +49,7 @@ class FromRows:
 
     @classmethod
     def over(cls, source: Source) -> Self:
-        """The operator of a source's units; the groups are the columns that were encoded by a list."""
+        """Return the operator of a source's units; its groups are the columns that encode a list of categories."""
         return cls(source, groups=tuple(ColumnGroup(*group) for group in source.layout.groups))
 
     @property
@@ -55,34 +59,34 @@ class FromRows:
 
     @property
     def fixed_places(self) -> bool:
-        """As the source has."""
+        """Whether positions in the source are fixed."""
         return self.source.fixed_places
 
     @property
     def sparse(self) -> bool:
-        """As the source is."""
+        """Whether the source is sparse."""
         return self.source.sparse
 
     @property
     def has_rows(self) -> bool:
-        """They are made of rows."""
+        """Always true."""
         return True
 
     @property
     def semidefinite(self) -> bool:
-        """Means of x x^T."""
+        """Always true: A_i is a mean of matrices x x^T."""
         return True
 
     def partitions(self) -> Sequence[Partition]:
-        """As the source has."""
+        """Return the partitions of the source."""
         return self.source.partitions()
 
     def without_data(self) -> Self:
-        """The same over the schema of the source alone."""
+        """Return the same operator with only the schema of the source."""
         return replace(self, source=Schema.of(self.source))
 
     def dense(self, values: Values) -> FloatArray:
-        """Rows as they are meant: shifted and projected."""
+        """Return dense rows, shifted and projected."""
         plain = values.toarray() if sparse.issparse(values) else values
         with np.errstate(invalid="ignore", over="ignore"):
             rows = np.ascontiguousarray(plain, dtype=np.float64)
@@ -90,42 +94,42 @@ class FromRows:
         return rows if self.removed is None else projected_out(rows, self.removed)
 
     def bad_rows(self, values: Values) -> BoolArray:
-        """For every row, whether it is left out: it is not finite, or its norm overflows."""
+        """Return which rows are invalid and therefore excluded: not finite, or with a norm that overflows."""
         good = np.isfinite(self.row_variances(values, np.eye(self.d, 1)))
         return np.asarray(~good.all(axis=1), dtype=np.bool_)
 
     def row_variances(self, values: Values, U: FloatArray) -> FloatArray:
-        """(u_j^T x)^2 of every row x, and last what of its squared norm they leave; nan for a bad row.
+        """Return (u_j^T x)^2 for every row x, and last the rest of ||x||^2; nan for an invalid row.
 
-        Sparse rows stay sparse unless something is removed.
+        Sparse rows stay sparse unless directions are removed.
         """
         if self.removed is None:
             return self.spreading(U)(values)
         out = np.empty((values.shape[0], U.shape[1] + 1))
-        for where in cut(len(out), 16 * self.d):  # pieces that stay in the cache
+        for where in cut(len(out), 16 * self.d):  # pieces that fit in the cache
             rows = self.dense(values[where])
             out[where] = with_rest(row_product(rows, U), squared_row_norms(rows))
         return out
 
     def row_squares(self, values: Values) -> FloatArray:
-        """The squares of every row, dense; all of a row is nan if one of them is not finite."""
+        """Return the squared entries of every row, dense; a row with a square that is not finite is all nan."""
         with np.errstate(invalid="ignore", over="ignore", under="ignore"):
             squares = self.dense(values) ** 2
         squares[~np.isfinite(squares).all(axis=1)] = np.nan
         return squares
 
     def spreading(self, U: FloatArray) -> Callable[[Any], FloatArray]:
-        """`row_variances` along the same U for many blocks, where nothing is removed."""
+        """Return `row_variances` as a function for many blocks with the same U; no directions may be removed."""
         assert self.removed is None
         if self.sparse:
             return SparseSpread(U, self.shift)
         return lambda values: spread(values, U, self.shift)
 
     def shifted(self, shift: FloatArray) -> Self:
-        """The operator with `shift`, rounded to single precision, taken off every row."""
+        """Return the operator with `shift`, rounded to single precision, subtracted from every row."""
         rounded = to_single(shift)
         return replace(self, shift=rounded if self.shift is None else self.shift + rounded)
 
     def projected(self, removed: FloatArray) -> Self:
-        """The operator of P A P."""
+        """Return the operator of P A P."""
         return replace(self, removed=also_removed(self.removed, removed))

@@ -1,4 +1,4 @@
-"""Which operator is meant: by what it can do, not by its class."""
+"""Tests for kinds of operators, by their attributes and not by their class."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from eigenveil.operators.rows import RowsOperator
 
 
 def is_operator(data: Any) -> TypeGuard[Operator]:
-    """Whether `samples` made this, or something that can do the same."""
+    """Return whether `data` is an operator: made by `samples`, or an object with the same methods."""
     return all(hasattr(data, name) for name in ("d", "partitions", "products", "surveyor"))
 
 
 def as_operator(data: Any) -> Operator:
-    """What `samples` made, or one unit per row of anything else."""
+    """Return `data` if it is an operator, else the operator with one unit per row of `data`."""
     return data if is_operator(data) else samples.rows(data)
 
 
 def made_of_rows(operator: Operator) -> TypeGuard[RowsOperator | PeopleOperator]:
-    """Whether units have rows of which a mean can be subtracted; matrices have none."""
+    """Return whether units have rows, from which a mean can be subtracted; matrices have none."""
     return operator.has_rows

@@ -1,4 +1,4 @@
-"""One d x d matrix per unit, given as it is; it need not be symmetric."""
+"""Operator of explicit d x d matrices, one per unit; they need not be symmetric."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eigenveil.sources import Block
 
 @dataclass(frozen=True)
 class MatricesOperator(ExplicitOperator):
-    """Matrices in an array of shape (n, d, d)."""
+    """One unit per matrix of an array of shape (n, d, d)."""
 
     fixed_places: ClassVar[bool] = True
     has_rows: ClassVar[bool] = False
@@ -33,15 +33,15 @@ class MatricesOperator(ExplicitOperator):
         return int(self.values.shape[1])
 
     def partitions(self) -> Sequence[MatricesPartition]:
-        """All matrices are one partition, with which they travel."""
+        """Return one partition, which contains all matrices and is pickled with them."""
         return (MatricesPartition(self.values),)
 
     def without_data(self) -> MatricesOperator:
-        """The same with no matrices."""
+        """Return the same operator with no matrices."""
         return replace(self, values=self.values[:0].copy())
 
     def products(self, block: Block, W: FloatArray) -> FloatArray:
-        """A W, or P A P W: every row of A by itself, then every column of the product by itself."""
+        """Return A W, or P A P W: each row of A separately, then each column of the product separately."""
         n = block.units
         if self.removed is not None:
             W = projected_out(np.ascontiguousarray(W.T), self.removed).T
@@ -53,7 +53,7 @@ class MatricesOperator(ExplicitOperator):
         return np.swapaxes(projected_out(columns, self.removed).reshape(n, W.shape[1], self.d), 1, 2)
 
     def variances(self, block: Block, U: FloatArray) -> FloatArray:
-        """Inner products with u_j u_j^T, and with what they leave of the identity (or of P P)."""
+        """Return the inner products of A with u_j u_j^T, and last with I (or P P) minus the sum of u_j u_j^T."""
         P = np.eye(self.d)
         if self.removed is not None:
             P, U = projected_out(P, self.removed), projected_out(np.ascontiguousarray(U.T), self.removed).T
@@ -65,34 +65,34 @@ class MatricesOperator(ExplicitOperator):
         return out
 
     def vectors(self, block: Block) -> FloatArray:  # noqa: ARG002
-        """Refused: matrices have no rows."""
+        """Raise an error: matrices have no rows."""
         raise no_rows()
 
     def squares(self, block: Block, columns: IntArray) -> FloatArray:  # noqa: ARG002
-        """Refused: matrices have no rows."""
+        """Raise an error: matrices have no rows."""
         raise no_rows()
 
     def shifted(self, shift: FloatArray) -> MatricesOperator:  # noqa: ARG002
-        """Refused: matrices have no rows."""
+        """Raise an error: matrices have no rows."""
         raise no_rows()
 
     def projected(self, removed: FloatArray) -> MatricesOperator:
-        """The operator of P A P."""
+        """Return the operator of P A P."""
         return MatricesOperator(self.values, also_removed(self.removed, removed))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class MatricesPartition:
-    """Matrices in an array of shape (n, d, d), some at a time."""
+    """Matrices in an array of shape (n, d, d), as blocks."""
 
     values: Rows
 
     def blocks(self) -> Iterator[Block]:
-        """A few matrices at a time."""
+        """Yield blocks of a few matrices."""
         return (Block(self.values[where]) for where in cut(len(self.values), int(self.values.shape[1]) ** 2))
 
 
 def _doubles(block: Block) -> FloatArray:
-    """The matrices in double precision; no entry makes numpy warn."""
+    """Return the matrices in double precision; no entry makes numpy warn."""
     with np.errstate(invalid="ignore"):
         return np.asarray(block.values).astype(np.float64)

@@ -1,4 +1,4 @@
-"""What an operator is: one matrix A_i per unit, which is multiplied and summed but never kept."""
+"""The operator protocol: one matrix A_i per unit, which is multiplied and summed but never stored."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from eigenveil.sources import Block, Partition
 
 
 class Operator(Protocol):
-    """Units with a d x d matrix A_i each, which come in partitions, and these in blocks.
+    """Units with one d x d matrix A_i each. Units come in partitions, and partitions in blocks.
 
-    Promises: what comes out for a unit is a function of that unit and the public arguments, to the bit; a bad unit
-    (not finite, or its norm overflows) comes out as nan or with an infinite norm, and adds to no sum.
+    Every implementation must guarantee two things. The result for a unit is a function of that unit and the public
+    arguments, to the bit. An invalid unit (not finite, or with a norm that overflows) gets nan or an infinite
+    norm, and contributes to no sum.
     """
 
     @property
@@ -27,11 +28,11 @@ class Operator(Protocol):
 
     @property
     def fixed_places(self) -> bool:
-        """Whether a unit's place and the number of units stay what they are when one unit becomes another."""
+        """Whether replacing one unit leaves the positions of all units and their number unchanged."""
 
     @property
     def has_rows(self) -> bool:
-        """Whether units are rows, or people with rows: a mean can be subtracted and columns can be scaled."""
+        """Whether units are rows, or people with rows, so that a mean can be subtracted and columns scaled."""
 
     @property
     def single_rows(self) -> bool:
@@ -39,60 +40,60 @@ class Operator(Protocol):
 
     @property
     def semidefinite(self) -> bool:
-        """Whether every A_i is positive semidefinite whatever the data."""
+        """Whether every A_i is positive semidefinite for any data."""
 
     def partitions(self) -> Sequence[Partition]:
-        """All units, in the same order in every pass."""
+        """Return the partitions of all units, in the same order in every pass."""
 
     def without_data(self) -> Self:
-        """What is public of the operator: it does the same with blocks from elsewhere, and its pickle is small."""
+        """Return the public part of the operator. It can process any block, and its pickle is small."""
 
     def products(self, block: Block, W: FloatArray) -> FloatArray:
-        """A_i W of every unit: shape (units, d, m)."""
+        """Return A_i W of every unit: shape (units, d, m)."""
 
     def variances(self, block: Block, U: FloatArray) -> FloatArray:
-        """For orthonormal columns u_j of U: u_j^T A_i u_j, and last the rest of the trace: shape (units, k + 1).
+        """Return u_j^T A_i u_j for the orthonormal columns u_j of U, and last the rest of the trace.
 
-        A block is never made dense as a whole. All of a bad unit is nan.
+        The shape is (units, k + 1). A block is never made dense as a whole. An invalid unit gets nan only.
         """
 
     def vectors(self, block: Block) -> FloatArray:
-        """The mean row of every unit: shape (units, d); refused where units have no rows."""
+        """Return the mean row of every unit: shape (units, d). Raises an error if units have no rows."""
 
     def squares(self, block: Block, columns: IntArray) -> FloatArray:
-        """The mean of every unit's squares in some columns: shape (units, columns).
+        """Return the mean of every unit's squares in the given columns: shape (units, columns).
 
-        All of a bad unit is nan. Refused where units have no rows.
+        All numbers of an invalid unit are nan. Raises an error if units have no rows.
         """
 
     def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """What measures and sums a unit's tensor less `centre`; it takes what `pieces` hands out."""
+        """Return the object that measures and sums each unit's tensor minus `centre`; its input is `pieces`."""
 
     def pieces(self, tensor: Tensor, block: Block) -> Iterator[tuple[Any, slice]]:
-        """A block in the form that the surveyor of this tensor takes, and which units each piece holds."""
+        """Yield a block in the form that the surveyor of this tensor accepts, with the units of each piece."""
 
     def shifted(self, shift: FloatArray) -> Operator:
-        """The operator with `shift` subtracted from every row; refused where units have no rows."""
+        """Return the operator with `shift` subtracted from every row. Raises an error if units have no rows."""
 
     def projected(self, removed: FloatArray) -> Operator:
-        """The operator of P A_i P, P = I - removed removed^T; `removed` has orthogonal columns.
+        """Return the operator of P A_i P, P = I - removed removed^T; `removed` has orthogonal columns.
 
-        Of length 1, they are projected away; if shorter, what lies along them is damped.
+        A direction of length 1 is projected out. Along a shorter one, the data are damped.
         """
 
 
 def formed_pieces(operator: Operator, tensor: Tensor, block: Block) -> Iterator[tuple[FloatArray, slice]]:
-    """Explicit tensors of a few units at a time."""
+    """Yield explicit tensors of a few units at a time."""
     for where in cut(block.units, math.prod(tensor.shape(operator.d))):
         yield tensor.of(operator, block.between(where.start, where.stop)), where
 
 
 def cut(units: int, entries: int) -> Iterator[slice]:
-    """Slices of units, each with about a million entries (8 MB) when a unit has `entries` of them."""
+    """Yield slices of units with about a million entries (8 MB) each, for units of `entries` entries."""
     step = max(1, (1 << 20) // entries)
     return (slice(start, min(start + step, units)) for start in range(0, units, step))
 
 
 def also_removed(before: FloatArray | None, removed: FloatArray) -> FloatArray:
-    """The columns of both."""
+    """Return the columns of both matrices, side by side."""
     return removed if before is None else np.concatenate([before, removed], axis=1)

@@ -1,4 +1,4 @@
-"""All rows of one person are one unit: A = mean of x x^T over the person's good rows."""
+"""Operator of people: one unit per person, A = mean of x x^T over the person's valid rows."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from eigenveil.sources import Block
 
 
 class PeopleOperator(FromRows):
-    """People of a source whose blocks have offsets.
+    """People as units, from a source whose blocks have offsets.
 
-    Tensors of dense rows are formed and measured one person at a time, those of sparse rows some at a time. Rows
-    that are not finite, or whose norm overflows, are left out of their person; a person with no row left is a bad
-    unit.
+    Tensors of dense rows are formed and measured one person at a time, tensors of sparse rows several at a time.
+    Rows that are not finite, or whose norm overflows, are excluded from their person. A person with no valid row
+    is an invalid unit.
     """
 
     @property
     def single_rows(self) -> bool:
-        """A person may have any number of rows."""
+        """Always false: a person may have any number of rows."""
         return False
 
     def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """Of people's rows; of explicit tensors where they are formed."""
+        """Return the surveyor of people's rows, or of explicit tensors if they are formed."""
         if self._formed(tensor):
             return TensorSurveyor(centre, clips)
         same: dict[str, Any] = {"shift": self.shift, "removed": self.removed}
@@ -56,14 +56,14 @@ class PeopleOperator(FromRows):
         return MeanMatrixSurveyor(self.d, centre, clips, **same)
 
     def pieces(self, tensor: Tensor, block: Block) -> Iterator[tuple[Any, slice]]:
-        """People with their rows as they are; or explicit tensors, a few at a time."""
+        """Yield people with their stored rows, or explicit tensors of a few people at a time."""
         if self._formed(tensor):
             return formed_pieces(self, tensor, block)
         assert isinstance(block.values, np.ndarray | Columns)
         return iter([(People(block.values, _offsets(block)), slice(None))])
 
     def _formed(self, tensor: Tensor) -> bool:
-        """Whether tensors are formed: squares, of sparse rows, and of numbers that do not follow each other."""
+        """Return whether tensors are formed: for squares, sparse rows, and variances that are not consecutive."""
         return (
             self.sparse
             or isinstance(tensor, Squares)
@@ -71,20 +71,20 @@ class PeopleOperator(FromRows):
         )
 
     def products(self, block: Block, W: FloatArray) -> FloatArray:
-        """Mean of x (W^T x)^T over each person's rows."""
+        """Return the mean of x (W^T x)^T over each person's valid rows."""
         rows = self.dense(block.values)
         return self._means(block, rows, row_product(rows, W))
 
     def variances(self, block: Block, U: FloatArray) -> FloatArray:
-        """Means over each person's good rows."""
+        """Return means over each person's valid rows."""
         return self._good_means(block, self.row_variances(block.values, U))
 
     def squares(self, block: Block, columns: IntArray) -> FloatArray:
-        """Means over each person's good rows."""
+        """Return mean squares over each person's valid rows."""
         return self._good_means(block, self.row_squares(block.values)[:, columns])
 
     def _good_means(self, block: Block, of_rows: FloatArray) -> FloatArray:
-        """The mean over each person's rows whose numbers are all finite."""
+        """Return the mean over each person's rows that have finite numbers only."""
         good = np.isfinite(of_rows).all(axis=1)
         units = block.units
         person = np.repeat(np.arange(units), np.diff(_offsets(block)))[good]
@@ -94,7 +94,7 @@ class PeopleOperator(FromRows):
         return means
 
     def vectors(self, block: Block) -> FloatArray:
-        """Each person's mean row."""
+        """Return each person's mean row."""
         rows = self.dense(block.values)
         return self._means(block, rows, np.ones((len(rows), 1)))[:, :, 0]
 
@@ -105,5 +105,5 @@ class PeopleOperator(FromRows):
 
 
 def _offsets(block: Block) -> IntArray:
-    assert block.offsets is not None, "people need a source that was opened with units"
+    assert block.offsets is not None, "people need a source opened with units"
     return block.offsets

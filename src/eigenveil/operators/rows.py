@@ -1,4 +1,4 @@
-"""One row x per unit, A = x x^T; rows may be dense or sparse."""
+"""Operator of rows: one unit per row x, A = x x^T, for dense or sparse rows."""
 
 from __future__ import annotations
 
@@ -31,36 +31,37 @@ from eigenveil.sources import Block
 class RowsOperator(FromRows):
     """Rows x as units.
 
-    Sparse rows stay sparse, the shift and the centre implicit; only `removed` makes them dense, a few at a time.
+    Sparse rows stay sparse, because the shift and the centre stay implicit. Only `removed` makes them dense, a few
+    at a time.
     """
 
     @property
     def single_rows(self) -> bool:
-        """One row each."""
+        """Always true."""
         return True
 
     def products(self, block: Block, W: FloatArray) -> FloatArray:
-        """The products x (W^T x)^T: shape (units, d, m)."""
+        """Return the products x (W^T x)^T: shape (units, d, m)."""
         x = self.dense(block.values)
         with np.errstate(invalid="ignore", over="ignore"):
             return x[:, :, None] * row_product(x, W)[:, None, :]
 
     def variances(self, block: Block, U: FloatArray) -> FloatArray:
-        """(u_j^T x)^2, and what of ||x||^2 they leave."""
+        """Return (u_j^T x)^2, and last the rest of ||x||^2."""
         return self.row_variances(block.values, U)
 
     def vectors(self, block: Block) -> FloatArray:
-        """The rows themselves."""
+        """Return the rows."""
         return self.dense(block.values)
 
     def squares(self, block: Block, columns: IntArray) -> FloatArray:
-        """The squares of the rows."""
+        """Return the squared entries of the rows."""
         return self.row_squares(block.values)[:, columns]
 
     def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """From X W, X C and row norms, with no tensor per row."""
+        """Return a surveyor that uses X W, X C and row norms, and forms no tensor per row."""
         whole = self._whole(tensor)
-        shift = self.shift if whole else None  # dense pieces are shifted already
+        shift = self.shift if whole else None  # dense pieces are already shifted
         if isinstance(tensor, Squares):
             return TensorSurveyor(centre, clips)
         if self._thin:
@@ -72,19 +73,19 @@ class RowsOperator(FromRows):
         if isinstance(tensor, Matrices) and not centre.any():
             return GramSurveyor(self.d, clips, shift=shift)
         W = _columns(tensor, self.d)
-        assert W is not None, "rows themselves have a surveyor of their own"
+        assert W is not None, "mean rows have a surveyor of their own"
         removed = self.removed if whole else None
         damped = None if removed is None or clips else DampedNormSurveyor.of(W, centre, removed, shift)
         return damped or RowSurveyor(W, centre, clips, shift=shift, removed=removed)
 
     def _sparse_surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """The same for rows that stay sparse."""
+        """Return the surveyor of rows that stay sparse."""
         if isinstance(tensor, Variances):
             return SparseVarianceSurveyor(SparseSpread(tensor.U, self.shift), tensor.entries, centre, clips)
         return SparseRowSurveyor(_columns(tensor, self.d), centre, clips, shift=self.shift)
 
     def pieces(self, tensor: Tensor, block: Block) -> Iterator[tuple[Any, slice]]:
-        """Rows as they are; or a few at a time, explicit tensors or dense rows."""
+        """Yield the stored rows, or, a few at a time, explicit tensors or dense rows."""
         if isinstance(tensor, Squares):
             return formed_pieces(self, tensor, block)
         if self._whole(tensor):
@@ -92,17 +93,17 @@ class RowsOperator(FromRows):
         return ((self.dense(block.values[where]), where) for where in cut(block.units, self.d))
 
     def _whole(self, tensor: Tensor) -> bool:
-        """Whether a surveyor takes rows as they are in the data, and does all that is done to them."""
+        """Return whether the surveyor takes the stored rows, and shifts and projects them itself."""
         return self.removed is None or (isinstance(tensor, Products) and not self.sparse)
 
     @property
     def _thin(self) -> bool:
-        """Whether rows stay sparse."""
+        """Return whether rows stay sparse."""
         return self.sparse and self.removed is None
 
 
 def _columns(tensor: Tensor, d: int) -> FloatArray | None:
-    """The W of products A W; None for rows themselves."""
+    """Return the W of products A W, or None for mean rows."""
     if isinstance(tensor, MeanRows):
         return None
     return tensor.W if isinstance(tensor, Products) else np.eye(d)

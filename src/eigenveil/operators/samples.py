@@ -1,4 +1,4 @@
-"""The forms in which a user can hand in units: rows, people, matrices, factors, spiked.
+"""Functions that declare what a unit is: rows, people, matrices, factors, spiked.
 
 Examples
 --------
@@ -33,7 +33,7 @@ def rows(
     encode: Mapping[str, Any] | None = None,
     fill: float | Mapping[Any, float] | None = None,
 ) -> RowsOperator:
-    """One unit per row of anything that holds rows: arrays, frames, files, blocks.
+    """One unit per row of an array, a data frame, files or blocks.
 
     `columns`, `encode` and `fill` are as in `eigenveil.DPPCA`.
     """
@@ -48,7 +48,7 @@ def people(
     encode: Mapping[str, Any] | None = None,
     fill: float | Mapping[Any, float] | None = None,
 ) -> PeopleOperator:
-    """One unit per person; `units` is one id per row, or the name of the column that holds it.
+    """One unit per person. `units` is one id per row, or the name of the column with the ids.
 
     `columns`, `encode` and `fill` are as in `eigenveil.DPPCA`.
     """
@@ -61,7 +61,7 @@ def matrices(values: npt.ArrayLike) -> MatricesOperator:
     if array.ndim != 3 or array.shape[1] != array.shape[2] or not array.shape[1]:
         raise InvalidInputError(
             f"expected square matrices in an array of shape (n, d, d), got shape {array.shape}.",
-            hint="Rows go into samples.rows, lists of factors into samples.factors.",
+            hint="Pass rows to samples.rows, and lists of factors to samples.factors.",
         )
     if array.dtype.kind not in "fiub":
         raise InvalidInputError(f"expected matrices of real numbers, got dtype {array.dtype}.")
@@ -69,20 +69,20 @@ def matrices(values: npt.ArrayLike) -> MatricesOperator:
 
 
 def factors(values: Sequence[npt.ArrayLike]) -> PeopleOperator:
-    """One unit per factor F of shape (m_i, d), A = F^T F / m_i: a person with m_i rows."""
+    """One unit per factor F of shape (m_i, d), with A = F^T F / m_i: a person with m_i rows."""
     arrays = [np.asarray(value, dtype=np.float64) for value in values]
     widths = {array.shape[1] if array.ndim == 2 else None for array in arrays}
     if len(widths) != 1 or None in widths or widths == {0}:
         shapes = sorted({array.shape for array in arrays})[:3]
         raise InvalidInputError(
             f"expected factors of shape (rows, d) with one d, got shapes such as {shapes}.",
-            hint="Give a non-empty list of 2-D arrays with the same number of columns.",
+            hint="Pass in a non-empty list of 2-D arrays with the same number of columns.",
         )
     return PeopleOperator(FactorSource(tuple(arrays)))
 
 
 def spiked(directions: npt.ArrayLike, eigenvalues: npt.ArrayLike, noise: Any) -> SpikedOperator:
-    """Units V diag(l) V^T + z z^T: `directions` V of shape (d, k), `eigenvalues` l, `noise` the rows z."""
+    """One unit V diag(l) V^T + z z^T per row z of `noise`; V are `directions` (d, k), l are `eigenvalues`."""
     V = np.asarray(directions, dtype=np.float64)
     spikes = np.asarray(eigenvalues, dtype=np.float64)
     source = open_source(noise)
@@ -111,11 +111,11 @@ class FactorSource:
         return int(self.factors[0].shape[1])
 
     def partitions(self) -> Sequence[FactorSource]:
-        """All factors are one partition, with which they travel."""
+        """Return one partition, which contains all factors and is pickled with them."""
         return (self,)
 
     def blocks(self) -> Iterator[Block]:
-        """One block per thousand units."""
+        """Yield one block per thousand units."""
         for start in range(0, len(self.factors), 1000):
             taken = self.factors[start : start + 1000]
             offsets = np.cumsum([0, *(len(factor) for factor in taken)])

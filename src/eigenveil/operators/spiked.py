@@ -1,4 +1,4 @@
-"""Low rank plus rank one, A = V diag(l) V^T + z z^T: the paper's spiked model with more than one spike."""
+"""Operator of low rank plus rank one, A = V diag(l) V^T + z z^T: the paper's spiked model with several spikes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from eigenveil.sources import Block, Partition
 
 @dataclass(frozen=True)
 class SpikedOperator:
-    """Rows z that each carry the same low-rank part, which therefore only moves the centre."""
+    """Rows z plus a low-rank part that all units share. The shared part only moves the centre."""
 
     has_rows: ClassVar[bool] = False
     single_rows: ClassVar[bool] = False
@@ -43,32 +43,32 @@ class SpikedOperator:
 
     @property
     def fixed_places(self) -> bool:
-        """As the rows have."""
+        """Whether positions of the rows are fixed."""
         return self.rows.fixed_places
 
     @property
     def semidefinite(self) -> bool:
-        """If the common part is."""
+        """Whether the shared part is positive semidefinite."""
         return bool(np.all(self.eigenvalues >= 0))
 
     def partitions(self) -> Sequence[Partition]:
-        """Of rows z."""
+        """Return the partitions of the rows z."""
         return self.rows.partitions()
 
     def without_data(self) -> SpikedOperator:
-        """The same with no rows; the common part is public."""
+        """Return the same operator with no rows; the shared part is public."""
         return replace(self, rows=self.rows.without_data())
 
     def products(self, block: Block, W: FloatArray) -> FloatArray:
-        """The products A W."""
+        """Return the products A W."""
         return self.rows.products(block, W) + self._common(W)
 
     def vectors(self, block: Block) -> FloatArray:
-        """The rows z."""
+        """Return the rows z."""
         return self.rows.vectors(block)
 
     def variances(self, block: Block, U: FloatArray) -> FloatArray:
-        """Those of z z^T, and of the common part."""
+        """Return the variances of z z^T plus those of the shared part."""
         along = row_product(np.ascontiguousarray(self.directions.T), np.ascontiguousarray(U))
         common = [math.fsum(self.eigenvalues * along[:, j] ** 2) for j in range(U.shape[1])]
         trace = math.fsum(self.eigenvalues * squared_row_norms(np.ascontiguousarray(self.directions.T)))
@@ -76,11 +76,14 @@ class SpikedOperator:
         return both
 
     def squares(self, block: Block, columns: IntArray) -> FloatArray:
-        """Those of the rows z."""
+        """Return the squared entries of the rows z."""
         return self.rows.squares(block, columns)
 
     def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
-        """That of z z^T around the centre less the common part, symmetric to the bit where the tensor is."""
+        """Return the surveyor of z z^T around the centre minus the shared part.
+
+        The moved centre is symmetric to the bit if the tensor is.
+        """
         if isinstance(tensor, Variances):
             return TensorSurveyor(centre, clips)
         if isinstance(tensor, Products):
@@ -92,21 +95,21 @@ class SpikedOperator:
         return self.rows.surveyor(tensor, centre, clips)
 
     def pieces(self, tensor: Tensor, block: Block) -> Iterator[tuple[Any, slice]]:
-        """Rows z as their surveyor takes them; variances are those of the whole unit."""
+        """Yield rows z in the form their surveyor accepts; variances are formed for the whole unit."""
         if isinstance(tensor, Variances):
             return formed_pieces(self, tensor, block)
         return self.rows.pieces(tensor, block)
 
     def shifted(self, shift: FloatArray) -> SpikedOperator:
-        """The operator with `shift` taken off every z."""
+        """Return the operator with `shift` subtracted from every z."""
         return SpikedOperator(self.rows.shifted(shift), self.directions, self.eigenvalues)
 
     def projected(self, removed: FloatArray) -> SpikedOperator:
-        """The operator of P A P."""
+        """Return the operator of P A P."""
         directions = projected_out(np.ascontiguousarray(self.directions.T), removed).T
         return SpikedOperator(self.rows.projected(removed), directions, self.eigenvalues)
 
     def _common(self, W: FloatArray) -> FloatArray:
-        """V diag(l) V^T W, the same for every unit."""
+        """Return V diag(l) V^T W, which is the same for every unit."""
         inner = row_product(np.ascontiguousarray(self.directions.T), np.ascontiguousarray(W))
         return row_product(np.ascontiguousarray(self.directions), inner * self.eigenvalues[:, None])

@@ -17,10 +17,10 @@ from eigenveil.engines import (
     FullPlan,
     LeftOut,
     LocalEngine,
-    Plan,
     PoissonPlan,
     RangePlan,
     SampledPopulation,
+    SamplingPlan,
 )
 from eigenveil.engines.query import Chunk
 from eigenveil.engines.sampled import Passes
@@ -47,7 +47,7 @@ class Units:
     budget : Budget
         Privacy budget for these units. Every part of a split has the full budget again, since a unit is in one
         part only.
-    plan : Plan
+    plan : SamplingPlan
         Which units are included.
     engine : Engine
         Computes sums over units.
@@ -71,7 +71,7 @@ class Units:
     operator: Operator
     veil: Veil
     budget: Budget
-    plan: Plan = field(default_factory=FullPlan)
+    plan: SamplingPlan = field(default_factory=FullPlan)
     engine: Engine = field(default_factory=LocalEngine)
     removed: FloatArray | None = None
     stated: tuple[float, float] | None = None
@@ -235,7 +235,7 @@ class Units:
     def singly(self) -> Iterator[Callable[[FloatArray], FloatArray]]:
         """Yield one unit after the other in the order of the data, each as the function W -> A_i W."""
         self.passes.made += 1
-        for block in self.engine.map(self.operator.partitions(), self.plan, Chunk.let_in):
+        for block in self.engine.map(self.operator.partitions(), self.plan, Chunk.included_units):
             for place in range(block.units):
                 yield self._product(block.between(place, place + 1))
 
@@ -258,8 +258,8 @@ class Units:
 class Both:
     """The plan that includes the units that two plans both include."""
 
-    first: Plan
-    second: Plan
+    first: SamplingPlan
+    second: SamplingPlan
 
     def skip(self, partition: int, start: int, units: int) -> BoolArray | None:
         """Return which units to skip: those that either plan excludes."""
