@@ -37,8 +37,8 @@ def kept(source: Source, limit: int | None) -> Source:
         already kept is returned unchanged.
     limit : int, optional
         Maximum size of the kept blocks, in bytes: `memory_for_blocks()` by default. A file that exceeds the
-        remaining memory is read in every pass; a text file is parsed once, and its numbers are then read from a temporary
-        file. People are sorted within the same limit, before any block is kept.
+        remaining memory is read in every pass; a text file is parsed once, and its numbers are then read from a
+        temporary file. People are sorted within the same limit, before any block is kept.
     """
     if isinstance(source, KeptSource):
         return source
