@@ -18,7 +18,7 @@ from eigenveil.operators import samples
 from eigenveil.sources import open_source
 from eigenveil.sources.files import csv_files, scans
 from eigenveil.sources.files import row_cache as module
-from eigenveil.sources.files.row_cache import Keeper, KeptSource, kept, room_in_memory
+from eigenveil.sources.files.row_cache import Keeper, KeptSource, kept, memory_for_blocks
 from eigenveil.sources.files.spool import Spool
 from eigenveil.sources.people import on_disk
 from eigenveil.sources.source import Block
@@ -112,7 +112,7 @@ def test_only_files_are_kept_and_wrappers_stay_outside(tmp_path) -> None:
 
 
 def test_the_memory_is_a_quarter_of_what_system_and_container_leave(monkeypatch, tmp_path) -> None:
-    assert room_in_memory() > 0
+    assert memory_for_blocks() > 0
     written = {"meminfo": "MemFree: 1 kB\nMemAvailable:  4096 kB\n", "max": "1000000\n", "current": "200000\n"}
     for name, text in written.items():
         (tmp_path / name).write_text(text)
@@ -123,7 +123,7 @@ def test_the_memory_is_a_quarter_of_what_system_and_container_leave(monkeypatch,
     assert module._number_after("", tmp_path / "nothing") is None
     monkeypatch.setattr(module, "_available_here", lambda: 4000)
     monkeypatch.setattr(module, "_limits", lambda: iter([2000]))
-    assert room_in_memory() == 500
+    assert memory_for_blocks() == 500
 
 
 def test_two_concurrent_passes_do_not_use_the_same_memory() -> None:

@@ -59,7 +59,7 @@ class KeptColumns:
         return rows
 
 
-def open_kept(data: Any, wanted: Any) -> KeptColumns:
+def open_kept(data: Any, requested: Any) -> KeptColumns:
     """Return the requested columns, by name or glob, of files or a frame.
 
     Notes
@@ -69,13 +69,13 @@ def open_kept(data: Any, wanted: Any) -> KeptColumns:
     """
     scan = scan_of(data, None) if has_paths(data) else None
     if scan is not None:
-        return _of_scan(scan, wanted)
+        return _of_scan(scan, requested)
     table = data if arrow.accepts(data) else to_narwhals(data)
     if isinstance(table, nw.DataFrame):
         frame = nw.maybe_reset_index(table)
-        chosen = frame[:, choose_names(names_of(frame), wanted)].to_arrow()
+        chosen = frame[:, choose_names(names_of(frame), requested)].to_arrow()
     elif arrow.accepts(table):
-        chosen = table.select(choose_names(table.schema.names, wanted))
+        chosen = table.select(choose_names(table.schema.names, requested))
     else:
         what = ".npy and .npz files" if has_paths(data) else f"this {type(data).__name__}"
         raise InvalidInputError(
@@ -86,8 +86,8 @@ def open_kept(data: Any, wanted: Any) -> KeptColumns:
     return KeptColumns(whole.schema, partial(_batches_of, whole))
 
 
-def _of_scan(scan: Scan, wanted: Any) -> KeptColumns:
-    names = [scan.schema.names[place] for place in choose_names(scan.schema.names, wanted)]
+def _of_scan(scan: Scan, requested: Any) -> KeptColumns:
+    names = [scan.schema.names[place] for place in choose_names(scan.schema.names, requested)]
     if isinstance(scan, CsvScan):
         for name in names:
             scan = as_text(scan, name)

@@ -19,7 +19,7 @@ def quote_some(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
 
 
-def choose_names(names: Sequence[str], wanted: Any, *, unit: str | None = None) -> list[int]:
+def choose_names(names: Sequence[str], requested: Any, *, unit: str | None = None) -> list[int]:
     """Return the positions of the requested columns among `names`; by default all except the unit column.
 
     Examples
@@ -29,11 +29,11 @@ def choose_names(names: Sequence[str], wanted: Any, *, unit: str | None = None) 
     """
     if unit is not None:
         find_unit(names, unit)
-    if wanted is None:
+    if requested is None:
         chosen = [name for name in names if name != unit]
     else:
-        wishes = [wanted] if isinstance(wanted, str) else [str(wish) for wish in wanted]
-        chosen = [name for wish in wishes for name in _matches(names, wish, unit)]
+        keys = [requested] if isinstance(requested, str) else [str(key) for key in requested]
+        chosen = [name for key in keys for name in _matches(names, key, unit)]
     _refuse_no_columns(chosen)
     _refuse_duplicates(chosen, names)
     return [names.index(name) for name in chosen]
@@ -49,7 +49,7 @@ def find_unit(names: Sequence[str], unit: str, *, what: str = "unit column") -> 
     return names.index(unit)
 
 
-def choose_positions(width: int, wanted: Any) -> list[int] | None:
+def choose_positions(width: int, requested: Any) -> list[int] | None:
     """Return the positions of the requested columns among `width` unnamed columns; None means all columns.
 
     Examples
@@ -59,9 +59,9 @@ def choose_positions(width: int, wanted: Any) -> list[int] | None:
     """
     if width == 0:
         _refuse_no_columns([])
-    if wanted is None:
+    if requested is None:
         return None
-    positions = [_position(wish, width) for wish in ([wanted] if isinstance(wanted, str) else wanted)]
+    positions = [_position(key, width) for key in ([requested] if isinstance(requested, str) else requested)]
     _refuse_no_columns(positions)
     _refuse_duplicates(positions, range(width))
     return positions
@@ -76,30 +76,30 @@ def refuse_named_unit(units: Any) -> None:
         )
 
 
-def _matches(names: Sequence[str], wish: str, unit: str | None) -> list[str]:
-    if wish == unit:
+def _matches(names: Sequence[str], key: str, unit: str | None) -> list[str]:
+    if key == unit:
         raise InvalidInputError(
-            f"column {wish!r} holds the ids of the units and cannot be data as well.",
+            f"column {key!r} holds the ids of the units and cannot be data as well.",
             hint="Remove it from columns=[...].",
         )
-    found = [wish] if wish in names else [name for name in names if name != unit and fnmatchcase(name, wish)]
+    found = [key] if key in names else [name for name in names if name != unit and fnmatchcase(name, key)]
     if not found:
-        raise InvalidInputError(f"there is no column {wish!r}.", hint=_alternatives(names, wish))
+        raise InvalidInputError(f"there is no column {key!r}.", hint=_alternatives(names, key))
     return found
 
 
-def _alternatives(names: Sequence[str], wish: str) -> str:
-    close = difflib.get_close_matches(wish, names)
+def _alternatives(names: Sequence[str], key: str) -> str:
+    close = difflib.get_close_matches(key, names)
     return f"Did you mean {quote_some(close)}?" if close else f"The columns are {quote_some(list(names))}."
 
 
-def _position(wish: Any, width: int) -> int:
-    if not isinstance(wish, (str, bool)) and hasattr(wish, "__index__"):
-        position = operator.index(wish)
+def _position(key: Any, width: int) -> int:
+    if not isinstance(key, (str, bool)) and hasattr(key, "__index__"):
+        position = operator.index(key)
         if 0 <= position < width:
             return position
     raise InvalidInputError(
-        f"expected a column number from 0 to {width - 1}, got {wish!r}.",
+        f"expected a column number from 0 to {width - 1}, got {key!r}.",
         hint="The columns of this data have no names; columns=[0, 2] selects the first and the third.",
     )
 

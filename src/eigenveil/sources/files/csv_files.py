@@ -80,12 +80,12 @@ class CsvScan:
 
     def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         """Yield the named columns of all files, one file after the other, with numbers as float64."""
-        wanted = pa.schema([self.schema.field(name) for name in names])
+        schema = pa.schema([self.schema.field(name) for name in names])
         for file in self.files:
             read = guarded(file.texts(names, file.lines()), unreadable_file_error(file.path), *READ_ERRORS)
             for batch in ahead(read):
-                columns = [self._read(column, of) for column, of in zip(batch.columns, wanted, strict=True)]
-                yield pa.RecordBatch.from_arrays(columns, schema=wanted)
+                columns = [self._read(column, of) for column, of in zip(batch.columns, schema, strict=True)]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def by_file(self) -> Sequence[CsvScan]:
         """Return one scan per file."""

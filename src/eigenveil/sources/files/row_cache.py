@@ -36,9 +36,9 @@ def kept(source: Source, limit: int | None) -> Source:
         Any source. If it wraps another source, the result wraps the kept version of that source. A source that is
         already kept is returned unchanged.
     limit : int, optional
-        Maximum size of the kept blocks, in bytes: `room_in_memory()` by default. A file that exceeds the remaining
-        memory is read in every pass; a text file is parsed once, and its numbers are then read from a temporary
-        file. People are sorted within the same limit, before any block is kept.
+        Maximum size of the kept blocks, in bytes: `memory_for_blocks()` by default. A file that exceeds the
+        remaining memory is read in every pass; a text file is parsed once, and its numbers are then read from a
+        temporary file. People are sorted within the same limit, before any block is kept.
     """
     if isinstance(source, KeptSource):
         return source
@@ -46,11 +46,11 @@ def kept(source: Source, limit: int | None) -> Source:
         return replace(source, source=kept(source.source, limit))
     if not isinstance(source, FilesSource | PeopleOnDisk):
         return source
-    room = room_in_memory() if limit is None else limit
+    memory = memory_for_blocks() if limit is None else limit
     if isinstance(source, PeopleOnDisk):  # sorted into a file of numbers, whatever the format of the data
-        source.sort_within(room)
-        return KeptSource(source, Keeper(room))
-    return KeptSource(source, Keeper(room, spools=isinstance(source.scan, CsvScan)))
+        source.sort_within(memory)
+        return KeptSource(source, Keeper(memory))
+    return KeptSource(source, Keeper(memory, spools=isinstance(source.scan, CsvScan)))
 
 
 class Keeper:
@@ -141,7 +141,7 @@ class KeptPartition:
         return self.keeper.blocks(self.number, self.partition)
 
 
-def room_in_memory() -> int:
+def memory_for_blocks() -> int:
     """Return the memory for kept blocks, in bytes: a quarter of what this process and its container have left."""
     return min(_available_here(), *_limits()) // _SHARE
 

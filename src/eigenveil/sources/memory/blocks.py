@@ -41,7 +41,7 @@ class BlocksSource:
 
     def __init__(self, data: Iterable[Any], layout: Layout) -> None:
         self._data = data
-        self._wanted = layout
+        self._declared_layout = layout
         iterator = iter(data)
         self._once = iterator if iterator is data else None
         self._first = next(iterator, None)
@@ -122,7 +122,7 @@ class BlocksSource:
                 f"expected 2-D blocks of rows, got {type(item).__name__} as block {number}.",
                 hint="A block is an array, a sparse matrix, a data frame or an Arrow table.",
             )
-        return in_memory.hold(item, layout=self._wanted, units=None)
+        return in_memory.hold(item, layout=self._declared_layout, units=None)
 
     def _check(self, rows: Rows, number: int) -> None:
         if rows.n_columns != self._n_columns:
