@@ -76,7 +76,7 @@ def test_rows_give_the_same_release_however_they_are_cut(partitions, spark):
 
 
 def test_partitions_without_rows_change_nothing(spark):
-    """Most of 40 partitions are empty: at the start, in between and at the end. Also one partition with all rows."""
+    """Most of 40 partitions are empty: first, middle and last ones. Also one partition with all rows."""
     from pyspark.sql import functions
 
     frame = spark.createDataFrame(PLAIN)
