@@ -150,7 +150,7 @@ def test_blocks_plans_and_columns_that_are_asked_for_change_nothing(name, monkey
         columns(name, units, plan=plan).counts_between(EDGES), answers(name, kept, squared=False)[0]
     )
     monkeypatch.setattr(source_room, "BLOCK_BYTES", 500)
-    monkeypatch.setattr(entries, "_MANY", 7)
+    monkeypatch.setattr(entries, "_ENTRIES_AT_A_TIME", 7)
     for one, other in zip((counts, sums), answers(name, units, squared=False), strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -24,10 +24,10 @@ from eigenveil.sources.wrapped import opener_and_piece
 StateT = TypeVar("StateT")
 ResultT = TypeVar("ResultT")
 
-_TOGETHER = 8
+_MOST_PER_TASK = 8
 """Maximum number of partitions that one task reads, or states that one task merges."""
 
-_ANYONE = "any worker"
+_ANY_WORKER = "any worker"
 
 _SHARE = 4
 """An array is kept in the cluster's memory if it needs at most one in this many parts of that memory."""
@@ -98,8 +98,8 @@ class DaskEngine(SumsOnly):
         ]
         while len(states) > 1:
             states = [
-                merged(asked, states[start : start + _TOGETHER], dask_key_name=next(name))
-                for start in range(0, len(states), _TOGETHER)
+                merged(asked, states[start : start + _MOST_PER_TASK], dask_key_name=next(name))
+                for start in range(0, len(states), _MOST_PER_TASK)
             ]
         return query.finish(self._computed(states[0]) if states else query.zero())
 
@@ -169,7 +169,7 @@ def _groups(pieces: Sequence[Any], client: Any) -> Iterator[list[int]]:
     anywhere = sum(threads.values())
     together: dict[Any, list[int]] = defaultdict(list)
     for number, piece in enumerate(pieces):
-        holder = next(iter(holders.get(piece.key, ())), None) if hasattr(piece, "__dask_graph__") else _ANYONE
+        holder = next(iter(holders.get(piece.key, ())), None) if hasattr(piece, "__dask_graph__") else _ANY_WORKER
         if holder is None:
             yield [number]
         else:
@@ -181,5 +181,5 @@ def _groups(pieces: Sequence[Any], client: Any) -> Iterator[list[int]]:
 def _evenly(numbers: list[int], threads: int) -> Iterator[list[int]]:
     """Return the numbers in groups of about the same size, with the same number of groups for each thread."""
     threads = max(1, threads)  # a cluster may have no worker yet
-    groups = threads * math.ceil(len(numbers) / (_TOGETHER * threads))
+    groups = threads * math.ceil(len(numbers) / (_MOST_PER_TASK * threads))
     return (numbers[group::groups] for group in range(groups) if group < len(numbers))

@@ -239,8 +239,8 @@ class VariancesQuery(JointQuery):
         tensors = [survey.tensor for survey in self.queries if isinstance(survey.tensor, Variances)]
         whole = self._variances(chunk.block)
         for survey, tensor, own in zip(self.queries, tensors, state, strict=True):
-            meant = np.ascontiguousarray(whole[:, tensor.entries])
-            own.counts += counts_at(own.surveyor.add(meant, chunk.skip), survey.edges)
+            selected = np.ascontiguousarray(whole[:, tensor.entries])
+            own.counts += counts_at(own.surveyor.add(selected, chunk.skip), survey.edges)
             own.slots += chunk.slots
         return state
 

@@ -19,7 +19,7 @@ class ClippedSums:
     Work space is allocated on first use, and never shared, copied or pickled.
     """
 
-    _made_again: ClassVar[tuple[str, ...]] = ("_work",)
+    _not_pickled: ClassVar[tuple[str, ...]] = ("_work",)
     """Attributes excluded from pickles."""
 
     def __init__(self, centre: FloatArray, clips: Sequence[Clip], *, shift: FloatArray | None = None) -> None:
@@ -40,7 +40,7 @@ class ClippedSums:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all attributes except the work space and those recomputed from public numbers."""
-        return {name: value for name, value in vars(self).items() if name not in self._made_again}
+        return {name: value for name, value in vars(self).items() if name not in self._not_pickled}
 
     def merge(self, other: Self) -> None:
         """Add the sums of another surveyor."""

@@ -60,7 +60,7 @@ class MeanSurveyor(ClippedSums, ABC):
         As for `RowSurveyor`.
     """
 
-    _made_again = ("_work", "_public")
+    _not_pickled = ("_work", "_public")
     _kind: ClassVar[int]
     _spare: ClassVar[int] = 0
     _first = 0

@@ -14,10 +14,10 @@ from eigenveil.operators.people import PeopleOperator
 from eigenveil.operators.rows import RowsOperator
 from eigenveil.sources import Block
 
-_MANY = 1 << 18
+_ENTRIES_AT_A_TIME = 1 << 18
 """Entries of people's rows that are processed at a time. It determines how many columns (at least one) are."""
 
-_PLAIN = 1e154
+_SAFE_TO_SQUARE = 1e154
 """Numbers up to this size have finite squares."""
 
 
@@ -62,7 +62,7 @@ def _of_sparse_rows(operator: Any, block: Block, columns: IntArray, *, squared: 
     place = np.full(operator.d, -1)
     place[columns] = np.arange(len(columns))
     shift = np.zeros(operator.d) if operator.shift is None else operator.shift
-    good = _good_sparse_rows(values, shift)
+    good = _valid_sparse_rows(values, shift)
     column = place[values.indices]
     there = (column >= 0) & good[np.repeat(np.arange(block.units), np.diff(values.indptr))]
     column = column[there]
@@ -73,7 +73,7 @@ def _of_sparse_rows(operator: Any, block: Block, columns: IntArray, *, squared: 
     yield Entries(zero * zero if squared else zero, np.arange(len(columns)), absent)
 
 
-def _good_sparse_rows(values: Any, shift: FloatArray) -> BoolArray:
+def _valid_sparse_rows(values: Any, shift: FloatArray) -> BoolArray:
     """Return which rows of a CSR array have finite squares only; entries that are not stored are zeros."""
     with np.errstate(all="ignore"):
         away = values.data.astype(np.float64) - shift[values.indices]
@@ -87,12 +87,12 @@ def _of_people(operator: Any, block: Block, columns: IntArray, *, squared: bool)
     assert block.offsets is not None, "people have offsets"
     thin, values = bool(sparse.issparse(block.values)), cast("Any", block.values)
     person = np.repeat(np.arange(block.units), np.diff(block.offsets))
-    good = _good_rows(operator, values)
+    good = _valid_rows(operator, values)
     if not good.all():
         values, person = (values if thin else np.asarray(values))[good], person[good]
     counts = np.bincount(person, minlength=block.units)
     values = values.tocsc() if thin else np.asarray(values)
-    width = max(1, _MANY // max(1, person.size))
+    width = max(1, _ENTRIES_AT_A_TIME // max(1, person.size))
     for start in range(0, len(columns), width):
         some = columns[start : start + width]
         plain: Any = values[:, some]
@@ -103,9 +103,9 @@ def _of_people(operator: Any, block: Block, columns: IntArray, *, squared: bool)
             yield Entries(sums / counts[:, None], np.arange(start, start + len(some)))
 
 
-def _good_rows(operator: Any, values: Any) -> BoolArray:
+def _valid_rows(operator: Any, values: Any) -> BoolArray:
     if sparse.issparse(values):
-        return _good_sparse_rows(values, np.zeros(operator.d) if operator.shift is None else operator.shift)
+        return _valid_sparse_rows(values, np.zeros(operator.d) if operator.shift is None else operator.shift)
     good = np.ones(values.shape[0], dtype=bool)
     for where in cut(values.shape[0], 16 * operator.d):
         some = _with_finite_squares(operator.dense(values[where]))
@@ -117,7 +117,7 @@ def _good_rows(operator: Any, values: Any) -> BoolArray:
 def _with_finite_squares(rows: FloatArray) -> BoolArray | None:
     """Return which rows have finite squares only, or None if all rows do."""
     with np.errstate(all="ignore"):
-        if np.min(rows, initial=0.0) >= -_PLAIN and np.max(rows, initial=0.0) <= _PLAIN:
+        if np.min(rows, initial=0.0) >= -_SAFE_TO_SQUARE and np.max(rows, initial=0.0) <= _SAFE_TO_SQUARE:
             return None
         good: BoolArray = np.all(np.isfinite(rows * rows), axis=1)
         return good

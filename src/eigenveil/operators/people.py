@@ -77,13 +77,13 @@ class PeopleOperator(FromRows):
 
     def variances(self, block: Block, U: FloatArray) -> FloatArray:
         """Return means over each person's valid rows."""
-        return self._good_means(block, self.row_variances(block.values, U))
+        return self._valid_means(block, self.row_variances(block.values, U))
 
     def squares(self, block: Block, columns: IntArray) -> FloatArray:
         """Return mean squares over each person's valid rows."""
-        return self._good_means(block, self.row_squares(block.values)[:, columns])
+        return self._valid_means(block, self.row_squares(block.values)[:, columns])
 
-    def _good_means(self, block: Block, of_rows: FloatArray) -> FloatArray:
+    def _valid_means(self, block: Block, of_rows: FloatArray) -> FloatArray:
         """Return the mean over each person's rows that have finite numbers only."""
         good = np.isfinite(of_rows).all(axis=1)
         units = block.units

@@ -60,11 +60,11 @@ class RowsOperator(FromRows):
 
     def surveyor(self, tensor: Tensor, centre: FloatArray, clips: Sequence[Clip]) -> Surveyor:
         """Return a surveyor that uses X W, X C and row norms, and forms no tensor per row."""
-        whole = self._whole(tensor)
-        shift = self.shift if whole else None  # dense pieces are already shifted
+        stored = self._takes_stored_rows(tensor)
+        shift = self.shift if stored else None  # dense pieces are already shifted
         if isinstance(tensor, Squares):
             return TensorSurveyor(centre, clips)
-        if self._thin:
+        if self._stays_sparse:
             return self._sparse_surveyor(tensor, centre, clips)
         if isinstance(tensor, MeanRows):
             return RowVectorSurveyor(centre, clips, shift=shift)
@@ -74,7 +74,7 @@ class RowsOperator(FromRows):
             return GramSurveyor(self.d, clips, shift=shift)
         W = _columns(tensor, self.d)
         assert W is not None, "mean rows have a surveyor of their own"
-        removed = self.removed if whole else None
+        removed = self.removed if stored else None
         damped = None if removed is None or clips else DampedNormSurveyor.of(W, centre, removed, shift)
         return damped or RowSurveyor(W, centre, clips, shift=shift, removed=removed)
 
@@ -88,16 +88,16 @@ class RowsOperator(FromRows):
         """Yield the stored rows, or, a few at a time, explicit tensors or dense rows."""
         if isinstance(tensor, Squares):
             return formed_pieces(self, tensor, block)
-        if self._whole(tensor):
+        if self._takes_stored_rows(tensor):
             return iter([(block.values, slice(None))])
         return ((self.dense(block.values[where]), where) for where in cut(block.units, self.d))
 
-    def _whole(self, tensor: Tensor) -> bool:
+    def _takes_stored_rows(self, tensor: Tensor) -> bool:
         """Return whether the surveyor takes the stored rows, and shifts and projects them itself."""
         return self.removed is None or (isinstance(tensor, Products) and not self.sparse)
 
     @property
-    def _thin(self) -> bool:
+    def _stays_sparse(self) -> bool:
         """Return whether rows stay sparse."""
         return self.sparse and self.removed is None
 
