@@ -260,7 +260,7 @@ def test_a_model_without_a_layout_is_refused(tmp_path):
         lambda content: content["parameters"].update(fill=[["bmi", "much"]]),
     ):
         forge(tmp_path / "model", lambda head, change=change: change(head["content"]))
-        with pytest.raises(InvalidInputError, match="how columns are read|columns, encode or fill are not valid"):
+        with pytest.raises(InvalidInputError, match=r"how columns are read|columns, encode or fill are not valid"):
             ev.load(tmp_path / "model")
         (tmp_path / "model" / "model.json").write_text(whole)
 
