@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenveil.errors import InvalidInputError, UnreadableError
+from eigenveil.sources.clusters.collection import ClusterCollection
 from eigenveil.sources.columns import find_unit
 from eigenveil.sources.files.paths import find
 from eigenveil.sources.layout import Layout
@@ -126,48 +126,7 @@ class PieceOpener:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class _Collection:
-    """Public properties of a Dask collection, taken from a piece without rows."""
-
-    schema: Source
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return self.schema.n_columns
-
-    @property
-    def columns(self) -> tuple[str, ...] | None:
-        """Names of the columns, if the data have names."""
-        return self.schema.columns
-
-    @property
-    def layout(self) -> Layout:
-        """Which columns are read, and how."""
-        return self.schema.layout
-
-    @property
-    def rereadable(self) -> bool:
-        """True: Dask recomputes what it does not keep."""
-        return True
-
-    @property
-    def sparse(self) -> bool:
-        """Whether the pieces are sparse."""
-        return self.schema.sparse
-
-    @abstractmethod
-    def partitions(self) -> Sequence[DaskPartition]:
-        """Return one partition per piece."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the blocks of all pieces, one piece after the other, computed in this process."""
-        for partition in self.partitions():
-            yield from partition.blocks()
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class DaskSource(_Collection):
+class DaskSource(ClusterCollection):
     """A source of the pieces of a Dask collection.
 
     Parameters
@@ -195,7 +154,7 @@ class DaskSource(_Collection):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class DaskPeople(_Collection):
+class DaskPeople(ClusterCollection):
     """A Dask dataframe with a column of ids, whose rows are not grouped by person yet."""
 
     fixed_places: ClassVar[bool] = False

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from eigenveil.errors import InvalidInputError, UnreadableError
+from eigenveil.sources.clusters.collection import ClusterCollection
 from eigenveil.sources.clusters.dask_collections import PieceOpener
 from eigenveil.sources.clusters.packed import SCHEMA, BlockPacker, Unpacker
 from eigenveil.sources.columns import find_unit
@@ -101,31 +102,13 @@ class SparkPiece:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SparkSource:
+class SparkSource(ClusterCollection):
     """A source of the partitions of a frame that Spark keeps; the schema is taken from a table without rows."""
 
-    rereadable: ClassVar[bool] = True
     fixed_places: ClassVar[bool] = False
-    sparse: ClassVar[bool] = False
 
-    schema: Source
     unpacker: Unpacker
     rows: SparkRows
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return self.schema.n_columns
-
-    @property
-    def columns(self) -> tuple[str, ...] | None:
-        """Names of the columns."""
-        return self.schema.columns
-
-    @property
-    def layout(self) -> Layout:
-        """Which columns are read, and how."""
-        return self.schema.layout
 
     def partitions(self) -> Sequence[SparkPartition]:
         """Return the partitions of the frame by number, without empty partitions at the end."""
@@ -135,11 +118,6 @@ class SparkSource:
     def _unpacker(self, number: int) -> Unpacker:
         copy, records = self.rows.found.get(number, (0, 0))
         return replace(self.unpacker, copy=copy, records=records)
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the blocks of all partitions, one partition after the other, moved to this process."""
-        for partition in self.partitions():
-            yield from partition.blocks()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
