@@ -54,12 +54,12 @@ def runs_work_module(command: Callable[..., None]) -> Callable[..., None]:
     That module is imported when the command runs. Help and usage errors do not need it. Errors end in a message
     and an exit code instead of a traceback.
     """
-    package, _, name = command.__module__.rpartition(".")
+    name = command.__module__.rpartition(".")[2]
 
     @functools.wraps(command)
     def run(**options: Any) -> None:
         try:
-            import_module(f"{package}.work.{name}").run(**options)
+            import_module(f"eigenveil.cli.work.{name}").run(**options)
         except BudgetExceededError as refusal:
             _exit_with(f"refused: {refusal}", REFUSED)
         except EigenveilError as error:
