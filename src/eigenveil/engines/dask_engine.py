@@ -25,7 +25,10 @@ StateT = TypeVar("StateT")
 ResultT = TypeVar("ResultT")
 
 _MOST_PER_TASK = 8
-"""Maximum number of partitions that one task reads, or states that one task merges."""
+"""Maximum number of partitions that a task reads, of states that it merges, and of states sent to the caller."""
+
+_SENT_WITH_EACH_TASK = 1 << 20
+"""A pickled query of at most this many bytes is sent with each of a few tasks, which saves a round trip."""
 
 _ANY_WORKER = "any worker"
 
@@ -90,28 +93,33 @@ class DaskEngine(SumsOnly):
         run = uuid.uuid4().hex
         name = (f"eigenveil-{run}-{number}" for number in itertools.count())
         public = pickle.dumps((query, plan, [opener for opener, _ in found]))
-        asked = delayed(_asked, pure=False)(public, dask_key_name=next(name))
+        groups = list(_groups(pieces, self._client()))
+        small = len(groups) <= _MOST_PER_TASK and len(public) <= _SENT_WITH_EACH_TASK
+        asked = public if small else delayed(_asked, pure=False)(public, dask_key_name=next(name))
         answered, merged = delayed(_answered, pure=False), delayed(_merged, pure=False)
         states = [
             answered(asked, group, [pieces[number] for number in group], dask_key_name=next(name))
-            for group in _groups(pieces, self._client())
+            for group in groups
         ]
-        while len(states) > 1:
+        while len(states) > _MOST_PER_TASK:
             states = [
                 merged(asked, states[start : start + _MOST_PER_TASK], dask_key_name=next(name))
                 for start in range(0, len(states), _MOST_PER_TASK)
             ]
-        return query.finish(self._computed(states[0]) if states else query.zero())
+        return query.finish(reduce(query.merge, self._computed(states), query.zero()))
 
-    def _computed(self, state: Any) -> Any:
+    def _computed(self, states: list[Any]) -> list[Any]:
+        """Return the last states, of which there are a few."""
+        import dask  # noqa: PLC0415  # an extra, and heavy
+
         client = self._client()
         if client is None:
-            return computed(lambda: state.compute(scheduler="threads"))
-        future = client.compute(state, retries=_RETRIES, optimize_graph=False)
+            return list(computed(lambda: dask.compute(*states, scheduler="threads")))
+        futures = client.compute(states, retries=_RETRIES, optimize_graph=False)
         try:
-            return computed(future.result)
+            return list(computed(lambda: client.gather(futures)))
         finally:
-            future.cancel()
+            client.cancel(futures)
 
     def _client(self) -> Any:
         return _current_client() if self.client is None else self.client
@@ -128,13 +136,14 @@ def _current_client() -> Any:
         return None
 
 
-def _asked(pickled: bytes) -> Any:
-    return pickle.loads(pickled)  # noqa: S301  # pickled by this process
+def _asked(public: Any) -> Any:
+    """Return query, plan and openers; unpickled, if they came with the task."""
+    return pickle.loads(public) if isinstance(public, bytes) else public  # noqa: S301  # pickled by this process
 
 
 def _answered(asked: Any, numbers: list[int], pieces: list[Any]) -> Any:
     """Return the merged state of some partitions; runs on the worker that holds them."""
-    query, plan, openers = asked
+    query, plan, openers = _asked(asked)
     whole = query.zero()
     with single_threaded_blas():
         for number, piece in zip(numbers, pieces, strict=True):
@@ -145,7 +154,7 @@ def _answered(asked: Any, numbers: list[int], pieces: list[Any]) -> Any:
 
 def _merged(asked: Any, states: list[Any]) -> Any:
     """Merge states into a new one; the inputs stay unchanged, because this task may run again."""
-    query, *_ = asked
+    query, *_ = _asked(asked)
     return reduce(query.merge, states, query.zero())
 
 
