@@ -185,7 +185,7 @@ def test_no_partition_is_left_out_or_asked_twice(spark, monkeypatch):
     real = SparkEngine._answers
     for wrong in (lambda answers: answers[:-1], lambda answers: [*answers, answers[-1]]):
         monkeypatch.setattr(SparkEngine, "_answers", lambda *a, wrong=wrong: wrong(real(*a)))
-        with pytest.raises(InvalidInputError, match="every partition once"):
+        with pytest.raises(InvalidInputError, match="exactly one answer from each Spark partition"):
             SparkEngine().reduce(source.partitions(), FullPlan(), query)
 
 
