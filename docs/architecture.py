@@ -21,7 +21,7 @@ class Part:
     """A package, or a single module at the top level, with the top-level parts it imports."""
 
     name: str
-    """Path below ``src/eigenveil``, such as ``cli/work`` or ``errors.py``."""
+    """Path below ``src/eigenveil``, such as ``cli/implementations`` or ``errors.py``."""
     summary: str
     files: int = 0
     lines: int = 0

@@ -7,7 +7,7 @@ from importlib import import_module
 
 import pytest
 
-from eigenveil.cli import options, work
+from eigenveil.cli import implementations, options
 from eigenveil.cli.app import _unwrap_paragraphs
 from eigenveil.cli.overview import COMMANDS
 
@@ -51,7 +51,7 @@ def test_help_of_a_command_does_not_import_its_implementation(name):
     loaded = modules_after(name, "--help")
     assert "typer" in loaded
     assert not HEAVY & loaded
-    assert f"eigenveil.cli.work.{name}" not in loaded
+    assert f"eigenveil.cli.implementations.{name}" not in loaded
     assert {other for other in COMMANDS if f"eigenveil.cli.commands.{other}" in loaded} == {name}
 
 
@@ -72,7 +72,7 @@ def test_overview_and_command_have_the_same_help(name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_and_its_implementation_have_the_same_options(name):
     face = inspect.signature(import_module(f"eigenveil.cli.commands.{name}").command, eval_str=True)
-    done = inspect.signature(import_module(f"{work.__name__}.{name}").run, eval_str=True)
+    done = inspect.signature(import_module(f"{implementations.__name__}.{name}").run, eval_str=True)
     assert {one.name: plain(one.annotation) for one in face.parameters.values()} == {
         one.name: plain(one.annotation) for one in done.parameters.values()
     }

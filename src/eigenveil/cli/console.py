@@ -49,7 +49,7 @@ def print_json(plain: Any) -> None:
 
 
 def runs_work_module(command: Callable[..., None]) -> Callable[..., None]:
-    """Decorate a command so that it calls `run` of the module with its name in `work`.
+    """Decorate a command so that it calls `run` of the module with its name in `implementations`.
 
     That module is imported when the command runs. Help and usage errors do not need it. Errors end in a message
     and an exit code instead of a traceback.
@@ -59,7 +59,7 @@ def runs_work_module(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(**options: Any) -> None:
         try:
-            import_module(f"eigenveil.cli.work.{name}").run(**options)
+            import_module(f"eigenveil.cli.implementations.{name}").run(**options)
         except BudgetExceededError as refusal:
             _exit_with(f"refused: {refusal}", REFUSED)
         except EigenveilError as error:

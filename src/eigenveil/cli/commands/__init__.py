@@ -1,1 +1,1 @@
-"""What each command takes; the work is done in `eigenveil.cli.work`."""
+"""What each command takes; the work is done in `eigenveil.cli.implementations`."""
