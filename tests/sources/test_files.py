@@ -363,6 +363,7 @@ def test_pandas_index_column_is_a_column(tmp_path):
 
 def test_row_groups_too_large_for_one_go(tmp_path, monkeypatch):
     monkeypatch.setattr(scans, "_SMALL_GROUP", 0)
+    monkeypatch.setattr(scans, "_PAGES", 0)
     path = tmp_path / "a.parquet"
     array = np.random.default_rng(0).standard_normal((50_000, 30))
     pq.write_table(pa.table({f"x{j}": array[:, j] for j in range(30)}), path, row_group_size=40_000)

@@ -23,6 +23,9 @@ _SMALL_GROUP = 100 << 20
 _DECODED = 20 << 20
 """Maximum bytes of a row group that is decoded as a whole, and of columns that are decoded at the same time."""
 
+_PAGES = 1 << 20
+"""Bytes per column below which a larger group is decoded as a whole, too: its pages would take more memory."""
+
 READ_ERRORS = (pa.ArrowException, OSError, ValueError, KeyError)
 
 
@@ -212,7 +215,7 @@ def _parquet_batches(path: str, names: list[str], height: int) -> Iterator[pa.Re
     with pq.ParquetFile(path, buffer_size=1 << 16, pre_buffer=False) as file:
         for group in range(file.num_row_groups):
             rows = file.metadata.row_group(group).num_rows
-            if rows * len(names) * 8 <= _SMALL_GROUP:
+            if rows * len(names) * 8 <= max(_SMALL_GROUP, _PAGES * len(names)):
                 yield from _small_group(file, group, names, rows)
             else:
                 pages = file.iter_batches(batch_size=_AHEAD * height, row_groups=[group], columns=names)
