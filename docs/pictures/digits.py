@@ -43,7 +43,9 @@ def draw(plain: Any, private: DPPCA, scores: Any) -> Figure:
     _images(images.subplots(2, K), plain.components_, private.components_)
     ax = variances.subplots()
     ScreeDisplay.from_estimator(private).plot(ax)
-    ax.plot(np.arange(1, K + 1), plain.explained_variance_, "D", color="black", label="plain")
+    ax.plot(
+        np.arange(1, K + 1), plain.explained_variance_, "D", color="black", markeredgecolor="white", label="plain"
+    )
     ax.legend(frameon=False, handlelength=1)
     ScoreMapDisplay.from_histogram(scores, guarantee=f"bought on top, ε = {MAP_EPSILON:g}").plot(place.subplots())
     return figure

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import multiprocessing
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from eigenveil.errors import InvalidInputError
 from eigenveil.experiments import FIGURES, Run, names, reproduce, runner
 from eigenveil.experiments.cache import NAME, Cache
+from eigenveil.experiments.drawing import NOT_FOR_USE
 from eigenveil.experiments.fingerprint import fingerprint
 from eigenveil.experiments.table import read_table
 
@@ -128,7 +130,7 @@ def test_tables_and_plots_contain_their_command(made):
         described = svg[: svg.index("</metadata>")]
         assert command in described
         assert command in svg[len(described) :]
-        assert "experiments only" in svg
+        assert NOT_FOR_USE in " ".join(re.sub("<[^>]*>", " ", svg).split())
         assert command.encode() in (made.out / f"{name}.png").read_bytes()
 
 
