@@ -290,7 +290,7 @@ def warn_if_not_compiled() -> None:
     """Warn, once per process, if the loops over units run in numpy. This depends on the installation only."""
     if not loops.compiled():
         warnings.warn(
-            "eigenveil runs without its compiled loops, several times slower; results are the same.\n"
+            "eigenveil runs without its compiled loops: fits take longer, with the same results.\n"
             "Hint: Install a C compiler (gcc or clang) and reinstall eigenveil, or install a wheel.",
             NotCompiledWarning,
             stacklevel=_users_line(),
