@@ -29,7 +29,7 @@ from eigenveil.engines import LocalEngine
 
 OUT = pathlib.Path(__file__).parent.parent / "docs" / "pictures" / "tracked-run.svg"
 RUNS = (("spiked sigma=.001 n=2,000", 2), ("decay d=100 n=20,000", 5), ("real digits n=1,797", 5))
-COLOURS = {"Sigma": "#777777", "wide": "#1f77b4", "narrow": "#2ca02c", "last": "#d62728"}
+COLOURS = {"Sigma": "#777777", "wide": "#56B4E9", "narrow": "#0072B2", "last": "#D55E00"}
 
 
 @dataclass
@@ -76,7 +76,9 @@ def main() -> None:
         for kind, colour in COLOURS.items():
             some = [(spent, zeta) for what, spent, zeta in points if what == kind]
             axis.scatter(*np.array(some).reshape(-1, 2).T, color=colour, label=kind, zorder=2)
-        axis.axhline(searches[0].expected_zeta, color="#d62728", linestyle=":", label="expected by its price")
+        axis.axhline(
+            searches[0].expected_zeta, color=COLOURS["last"], linestyle=":", label="expected by its price"
+        )
         axis.set(yscale="log", xlim=(0, 1.03), xlabel="share of the budget spent", title=f"{name}, k = {k}")
     axes[0].set_ylabel("zeta after the question (seed 1)")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper center", ncols=5, fontsize=9)

@@ -21,7 +21,6 @@ from sklearn.decomposition import PCA
 
 from eigenveil import DPPCA, Budget, Ledger
 from eigenveil.plots import ScoreMapDisplay, ScreeDisplay
-from eigenveil.plots.style import ORANGE
 
 K, EPSILON, MAP_EPSILON, DELTA = 3, 1.0, 1.0, 1e-6
 HERE = Path(__file__).parent / "digits.svg"
@@ -45,7 +44,7 @@ def draw(plain: Any, private: DPPCA, scores: Any) -> Figure:
     ax = variances.subplots()
     ScreeDisplay.from_estimator(private).plot(ax)
     ax.plot(
-        np.arange(1, K + 1), plain.explained_variance_, "D", color=ORANGE, markeredgecolor="black", label="plain"
+        np.arange(1, K + 1), plain.explained_variance_, "D", color="black", markeredgecolor="white", label="plain"
     )
     ax.legend(frameon=False, handlelength=1)
     ScoreMapDisplay.from_histogram(scores, guarantee=f"bought on top, ε = {MAP_EPSILON:g}").plot(place.subplots())

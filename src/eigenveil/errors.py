@@ -45,3 +45,10 @@ class PrivacyWarning(UserWarning):
 
     Whether it is issued depends on releases and parameters only.
     """
+
+
+class NotCompiledWarning(UserWarning):
+    """The compiled loops are missing, so everything is slower; results are the same.
+
+    Whether it is issued depends on the installation only.
+    """

@@ -11,7 +11,8 @@ from eigenveil import DPPCA
 from eigenveil.algorithms import release_warnings as rules
 from eigenveil.algorithms.release_warnings import Code
 from eigenveil.algorithms.variances import NoisyVariances
-from eigenveil.errors import PrivacyWarning
+from eigenveil.errors import NotCompiledWarning, PrivacyWarning
+from eigenveil.kernels import loops
 from eigenveil.mechanisms import Noisy, NoisyLeftOut
 from eigenveil.report import render_report
 
@@ -126,3 +127,55 @@ def test_a_gap_that_cannot_be_proven():
 def test_before_a_fit_there_are_no_warnings():
     with pytest.raises(AttributeError, match="not fitted yet"):
         _ = DPPCA().warnings_
+
+
+@pytest.fixture
+def not_compiled(monkeypatch):
+    """The loops in numpy, in a process that has not yet warned of it."""
+    monkeypatch.setattr(loops, "_LIBRARY", None)
+    rules.warn_if_not_compiled.cache_clear()
+    yield
+    rules.warn_if_not_compiled.cache_clear()
+
+
+SMALL = np.random.default_rng(0).normal(size=(400, 3)) * [3, 1, 1]
+
+
+@pytest.mark.usefixtures("not_compiled")
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda: DPPCA(1, algorithm="dp-gauss-1").fit(SMALL),
+        lambda: ev.dp_gauss_1(SMALL, 1, epsilon=1.0, delta=1e-6),
+        lambda: DPPCA(1, center=False, options={"batch_size": 200}).partial_fit(SMALL),
+    ],
+)
+def test_numpy_loops_are_reported_once_where_the_user_called(run):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run()
+        run()
+    (found,) = [one for one in caught if one.category is NotCompiledWarning]
+    assert "Hint: Install a C compiler" in str(found.message)
+    assert found.filename == __file__
+
+
+@pytest.mark.usefixtures("not_compiled")
+def test_the_report_on_numpy_loops_does_not_depend_on_the_data():
+    texts = []
+    for rows in (SMALL, SMALL[:0], np.full((7, 3), np.nan)):
+        rules.warn_if_not_compiled.cache_clear()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = DPPCA(1, algorithm="dp-gauss-1").fit(rows)
+        texts += [str(one.message) for one in caught if one.category is NotCompiledWarning]
+        assert not any("compiled" in one.text for one in model.warnings_)
+    assert len(texts) == 3
+    assert len(set(texts)) == 1
+
+
+def test_compiled_loops_are_not_reported():
+    rules.warn_if_not_compiled.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NotCompiledWarning)
+        rules.warn_if_not_compiled()

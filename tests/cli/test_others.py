@@ -2,12 +2,15 @@
 
 import json
 import subprocess
+import warnings
 
 import numpy as np
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 
+from eigenveil.cli.console import collected_warnings
+from eigenveil.errors import NotCompiledWarning
 from eigenveil.persistence import load
 
 from .conftest import COMMAND, environment
@@ -153,3 +156,11 @@ def test_demo(eigenveil, tmp_path):
     assert spiked["eigenveil"] > spiked["DP-Gauss-1"] > spiked["k-DP-PCA as printed"]
     assert "score on component 1" in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
     assert load(tmp_path / "demo" / "model").ledger_.private
+
+
+def test_a_warning_about_the_installation_is_printed_but_not_part_of_the_report(capsys):
+    with collected_warnings() as messages:
+        warnings.warn("about the model", UserWarning, stacklevel=1)
+        warnings.warn("about this machine", NotCompiledWarning, stacklevel=1)
+    assert messages == ["about the model"]
+    assert capsys.readouterr().err.splitlines() == ["warning: about the model", "warning: about this machine"]

@@ -16,6 +16,15 @@ def test_a_figure_from_nothing_and_again(eigenveil, tmp_path):
     again = eigenveil("reproduce", "learning-rate", "claims", *options, cwd=tmp_path)
     assert again.code == 0, again.err
     assert (tmp_path / "figures" / "learning-rate.csv").read_text(encoding="utf-8") == before
+    drawn = (tmp_path / "figures" / "learning-rate.svg").read_bytes()
+    (tmp_path / "figures" / "learning-rate.svg").write_bytes(b"")
+    redrawn = eigenveil("reproduce", "all", "--redraw", "--out", "figures", cwd=tmp_path)
+    assert redrawn.code == 1, "the tables of the other figures are missing"
+    assert "No such file" in redrawn.err
+    redrawn = eigenveil("reproduce", "learning-rate", "--redraw", "--out", "figures", cwd=tmp_path)
+    assert redrawn.code == 0, redrawn.err
+    assert (tmp_path / "figures" / "learning-rate.svg").read_bytes() == drawn
+    assert (tmp_path / "figures" / "learning-rate.csv").read_text(encoding="utf-8") == before
     assert "quick run" in (tmp_path / "claims.md").read_text(encoding="utf-8")
     assert (tmp_path / ".reproduce_cache" / ".gitignore").read_text(encoding="utf-8") == "*\n"
 

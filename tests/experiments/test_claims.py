@@ -1,5 +1,8 @@
 """Verdicts follow from tables alone."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from eigenveil.experiments import FIGURES, METHODS, names, write_claims
@@ -35,6 +38,7 @@ def table(name="spiked-d", command="eigenveil reproduce", **curves):
     return {name: Table(name, command, tuple(rows))}
 
 
+DOCS = Path(__file__).parents[2] / "docs"
 AT = ("spiked-d",)
 BOTH = ("gauss-1", "gauss-2")
 
@@ -155,6 +159,12 @@ def test_printed_noise_has_points_wherever_it_is_checked():
         methods = FIGURES[name].methods
         assert names.OJAS_PRINTED in methods
         assert any(cell.method == names.OJAS_PRINTED for cell in FIGURES[name].cells())
+
+
+def test_the_page_in_the_docs_is_that_of_its_tables(tmp_path):
+    text = write_claims(DOCS / "figures", tmp_path / "claims.md").read_text(encoding="utf-8")
+    assert text == (DOCS / "claims.md").read_text(encoding="utf-8")
+    assert not re.search(r"\b(fig|sec|app):|\bsec-", text), "labels of the paper's source"
 
 
 def test_the_page(made, tmp_path):

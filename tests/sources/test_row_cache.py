@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from eigenveil import DPPCA
-from eigenveil.cli.progress import CountedSource
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
+from eigenveil.estimators.progress.watch import CountedSource
 from eigenveil.operators import samples
 from eigenveil.sources import open_source
 from eigenveil.sources.files import csv_files, scans

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict, TypeVar
 
+from eigenveil.algorithms.release_warnings import warn_if_not_compiled
 from eigenveil.engines import DaskEngine, Engine, LocalEngine
 from eigenveil.engines.engine_choice import engine_for
 from eigenveil.errors import BudgetExceededError, InvalidInputError
@@ -85,6 +86,7 @@ def open_units(
     aside : (float, float)
         Part of (epsilon, delta) for releases without Gaussian noise.
     """
+    warn_if_not_compiled()
     relation = Relation(relation)
     budget = Budget.from_epsilon_delta(epsilon, delta, epsilon_aside=aside[0], delta_aside=aside[1])
     if ledger is None:

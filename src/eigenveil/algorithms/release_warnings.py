@@ -5,6 +5,7 @@ Warnings are data (`Release.warnings`): Python, the command line and the report 
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import warnings
@@ -15,7 +16,8 @@ from typing import Any, Self
 
 from eigenveil.algorithms.column_scales import ColumnScales
 from eigenveil.algorithms.variances import NoisyVariances
-from eigenveil.errors import PrivacyWarning
+from eigenveil.errors import NotCompiledWarning, PrivacyWarning
+from eigenveil.kernels import loops
 from eigenveil.mechanisms import Noisy, NoisyLeftOut
 from eigenveil.mechanisms.radius import EDGES
 
@@ -281,6 +283,18 @@ def show(found: Sequence[ReleaseWarning]) -> None:
     for one in found:
         category = PrivacyWarning if one.code is Code.LARGE_DELTA else UserWarning
         warnings.warn(one.text, category, stacklevel=_users_line())
+
+
+@functools.cache
+def warn_if_not_compiled() -> None:
+    """Warn, once per process, if the loops over units run in numpy. This depends on the installation only."""
+    if not loops.compiled():
+        warnings.warn(
+            "eigenveil runs without its compiled loops: fits take longer, with the same results.\n"
+            "Hint: Install a C compiler (gcc or clang) and reinstall eigenveil, or install a wheel.",
+            NotCompiledWarning,
+            stacklevel=_users_line(),
+        )
 
 
 def _users_line() -> int:

@@ -19,7 +19,13 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError, UnreadableError
+from eigenveil.errors import (
+    BudgetExceededError,
+    EigenveilError,
+    InvalidInputError,
+    NotCompiledWarning,
+    UnreadableError,
+)
 
 FAILED, USAGE, REFUSED = 1, 2, 3
 """Exit codes: failure while running, invalid arguments (typer's own code), privacy budget exceeded."""
@@ -117,15 +123,17 @@ def usage_errors() -> Iterator[None]:
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Collect warnings raised in the block, and print each once when it ends."""
+    """Collect warnings raised in the block, and print each once when it ends.
+
+    A warning about this installation is printed, but not collected: it says nothing about the model.
+    """
     messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             yield messages
         finally:
-            for message in dict.fromkeys(
-                str(one.message) for one in caught if issubclass(one.category, UserWarning)
-            ):
-                messages.append(message)
-                warn(message)
+            shown = {str(one.message): one.category for one in caught if issubclass(one.category, UserWarning)}
+            messages += [text for text, category in shown.items() if category is not NotCompiledWarning]
+            for text in shown:
+                warn(text)

@@ -8,9 +8,9 @@ from typing import Any
 
 from eigenveil.algorithms.registry import find_algorithm, with_variances
 from eigenveil.cli.arguments import Groups
-from eigenveil.cli.progress import Watch
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators import DPPCA, Progress
+from eigenveil.estimators.progress import Watch
 from eigenveil.estimators.scores.score_map import ScoreMap
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.privacy import Budget, Entry, Ledger

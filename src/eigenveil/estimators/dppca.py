@@ -23,7 +23,7 @@ from eigenveil.estimators.progress import CallbackSupportMixin, Progress, Report
 from eigenveil.estimators.refit_guard import Family, check_search, warn_of_relatives
 from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.settings import Settings, changed_since, parameters_of_fit, read_settings
-from eigenveil.estimators.streaming import add_to_stream, new_stream, warn_of_a_fresh_start
+from eigenveil.estimators.streaming import add_to_stream, new_stream, shown_batches, warn_of_a_fresh_start
 from eigenveil.estimators.uncertainty import UncertaintyMixin
 from eigenveil.privacy import Ledger
 from eigenveil.sources import Layout
@@ -86,6 +86,8 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         Bounds on rows apply to the centred and scaled rows.
     callback : callable, optional
         Called with a `Progress` after every charge.
+    verbose : int
+        1: show progress on stderr, as a bar on a terminal (with rich) and otherwise as lines. 0: show nothing.
 
     Attributes
     ----------
@@ -174,6 +176,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         random_state: int | None = None,
         options: Mapping[str, Any] | None = None,
         callback: Callable[[Progress], object] | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.columns = columns
@@ -192,6 +195,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         self.random_state = random_state
         self.options = options
         self.callback = callback
+        self.verbose = verbose
 
     # -- fitting ---------------------------------------------------------------------------------
 
@@ -238,7 +242,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         self._count_in_family(request.settings)
         self._forget()
         self._fitted_with = dict(request.parameters)
-        reporter = Reporter(request.settings.callback, self)
+        reporter = Reporter(request.settings.callback, self, verbose=request.settings.verbose)
         with reporter.task():
             self.__dict__.update(request.run(reporter))
         show(self.release_.warnings)
@@ -279,7 +283,8 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
             self._fitted_with = parameters_of_fit(self)
             self._declared = settings.layout
         mean, scale = settings.declared_mean(self.n_features_in_), self._declared_scale(settings)
-        with Reporter(settings.callback).watching(stream.ledger, stream.budget.mu):
+        reports = Reporter(settings.callback).watching(stream.ledger, stream.budget.mu)
+        with reports, shown_batches(stream, verbose=settings.verbose):
             add_to_stream(stream, X, units, layout=self.layout_, mean=mean, scale=scale)
         self._stream = stream
         self._take_from_stream(settings)

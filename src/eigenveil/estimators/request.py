@@ -12,15 +12,17 @@ import numpy as np
 from eigenveil._typing import IntArray
 from eigenveil.algorithms.open_units import check_k
 from eigenveil.algorithms.release_warnings import large_delta
+from eigenveil.engines import LocalEngine
+from eigenveil.engines.engine_choice import engine_for
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.attributes import attributes, noisy_number
 from eigenveil.estimators.inputs import open_operator
 from eigenveil.estimators.per_column import ColumnBounds, no_bounds, read_bounds, read_scales
-from eigenveil.estimators.progress import Reporter
+from eigenveil.estimators.progress import Reporter, Watch, count_rows
 from eigenveil.estimators.refit_guard import check_search
 from eigenveil.estimators.settings import Settings, parameters_of_fit, read_settings
 from eigenveil.estimators.standardise import Standard, standardise
-from eigenveil.operators import Operator
+from eigenveil.operators import Operator, made_of_rows
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.sources import Layout
 
@@ -169,12 +171,21 @@ class FitRequest:
         """Return the same request with the same rows read through another operator."""
         return replace(self, operator=operator)
 
+    def counted_by(self, watch: Watch) -> Self:
+        """Return the same request; the watch counts its rows, unless the workers of a cluster read them."""
+        watch.expect(self.plan().most_passes)
+        here = isinstance(engine_for(self.operator, self.settings.engine), LocalEngine)
+        if not (here and made_of_rows(self.operator)):
+            return self
+        return self.of_rows(count_rows(self.operator, watch))
+
     def run(self, reporter: Reporter) -> dict[str, Any]:
         """Open and standardise the units, run the algorithm, and return the fitted attributes by name."""
         settings = self.settings
+        operator = self.operator if reporter.watch is None else self.counted_by(reporter.watch).operator
         options = settings.run_options(center=settings.buys_mean and not self.standard.buy_mean)
         units = settings.algorithm.open(
-            self.operator,
+            operator,
             options,
             epsilon=settings.epsilon,
             delta=settings.delta,

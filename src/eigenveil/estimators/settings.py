@@ -48,6 +48,7 @@ class Settings:
     random_state: int | None
     engine: Engine | None
     callback: Callable[[Progress], object] | None
+    verbose: bool
 
     @property
     def buys_mean(self) -> bool:
@@ -99,6 +100,7 @@ def read_settings(estimator: Any, *, stream: bool = False) -> Settings:
         random_state=_seed(estimator.random_state),
         engine=read_engine(estimator.engine),
         callback=_callback(estimator.callback),
+        verbose=_verbose(estimator.verbose),
     )
     _check_whiten(estimator.whiten, settings, stream=stream)
     (_check_stream if stream else _check_batch)(settings)
@@ -182,6 +184,12 @@ def _callback(callback: Any) -> Any:
     if callback is None or callable(callback):
         return callback
     raise InvalidInputError(f"callback must be None or a function of one argument, got {type(callback).__name__}.")
+
+
+def _verbose(verbose: Any) -> bool:
+    if isinstance(verbose, int | np.integer | np.bool_) and verbose >= 0:
+        return bool(verbose)
+    raise InvalidInputError(f"verbose must be 0 or 1, got {verbose!r}.")
 
 
 def _of_type(name: str, value: Any, kind: type[Ledger]) -> Ledger | None:

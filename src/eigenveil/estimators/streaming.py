@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.algorithms import TrackedStream
 from eigenveil.algorithms.open_units import declare_layout
 from eigenveil.errors import InvalidInputError, PrivacyWarning
+from eigenveil.estimators.progress import Lines
 from eigenveil.estimators.settings import Settings
 from eigenveil.operators.rescaled import dense, divided
 from eigenveil.privacy import Purpose
@@ -76,6 +79,19 @@ def add_to_stream(
     rows = in_memory.hold(X, layout=layout, units=units)
     changed = _changed(rows.between(0, rows.n_rows), mean, scale)
     stream.add(_named(changed, rows.columns), units=rows.ids(units))
+
+
+@contextmanager
+def shown_batches(stream: TrackedStream, *, verbose: bool) -> Iterator[None]:
+    """Print on stderr how many batches are closed, now and then, and once more at the end if one closed."""
+    if not verbose:
+        yield
+        return
+    before, lines = stream.batches, Lines()
+    with stream.ledger.watched(lambda _: lines.offer(f"stream: {stream.batches} batches closed"), own_thread=True):
+        yield
+    if stream.batches > before:
+        lines.say(f"stream: {stream.batches} batches closed")
 
 
 def _named(rows: Any, names: tuple[str, ...] | None) -> Any:

@@ -8,7 +8,7 @@ synthetic, so nobody is harmed.
 from eigenveil.experiments.figure import Figure
 from eigenveil.experiments.figures import FIGURES
 from eigenveil.experiments.methods import METHODS, Method
-from eigenveil.experiments.reproduce import Run, reproduce, write_claims
+from eigenveil.experiments.reproduce import Run, redraw, reproduce, write_claims
 from eigenveil.experiments.setting import Setting
 
-__all__ = ["FIGURES", "METHODS", "Figure", "Method", "Run", "Setting", "reproduce", "write_claims"]
+__all__ = ["FIGURES", "METHODS", "Figure", "Method", "Run", "Setting", "redraw", "reproduce", "write_claims"]

@@ -28,9 +28,9 @@ EFFECTIVE = 0.1
 """Threshold on zeta for "effective". A zeta of .1 is a loss of 1 % of the energy."""
 BASELINES = (names.GAUSS_1, names.GAUSS_2, names.POWER)
 OURS = "not in the paper"
-MAIN = "sec:experiments"
-GAP, SIGMA = f"{MAIN}, fig:varying-eigengap", f"{MAIN}, fig:increasing-sigma"
-APPENDIX = "sec-appendix-experiments"
+MAIN = "Experiments"
+GAP, SIGMA = f"{MAIN}, figure on the eigengap", f"{MAIN}, figure on the noise level"
+APPENDIX = "Appendix on experiments"
 GAUSSIAN, FURTHER = f"{APPENDIX}, Gaussian data", f"{APPENDIX}, further comments"
 OVER_N = ("spiked-n-large-noise", "spiked-n-small-noise")
 GAUSSIANS = ("gaussian-n", "gaussian-gap", "gaussian-d")
@@ -96,13 +96,13 @@ CLAIMS = (
         checks=_k_dp_pca(lambda one: widens(*OVER_N, one, names.GAUSS_1)),
     ),
     Claim(
-        where=f"{MAIN}, fig:impact of d",
+        where=f"{MAIN}, figure on the dimension",
         says="With growing d, both DP-Gauss and the power method get worse faster than k-DP-PCA.",
         figures=("spiked-d",),
         checks=_k_dp_pca(lambda one: slower("spiked-d", one, BASELINES)),
     ),
     Claim(
-        where=f"{MAIN}, fig:impact of d",
+        where=f"{MAIN}, figure on the dimension",
         says="The baselines' error grows like d^1.5, that of k-DP-PCA like d.",
         figures=("spiked-d",),
         checks=_k_dp_pca(lambda one: grows_like("spiked-d", {names.GAUSS_1: 1.5, one: 1.0}, within=0.25)),
@@ -156,7 +156,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        where=f"{MAIN}, fig:k-dp-ojas",
+        where=f"{MAIN}, figure on k-DP-Ojas",
         says="On spiked data the simpler k-DP-Ojas can match k-DP-PCA or be better.",
         figures=("ojas-spiked",),
         checks=_ojas_and_k_dp_pca(
@@ -179,7 +179,7 @@ CLAIMS = (
         note="Yes: [schedules.md](schedules.md) buys the eigenvalues and charges both runs to one ledger.",
     ),
     Claim(
-        where=f"{MAIN}, fig:k-dp-ojas; {APPENDIX}",
+        where=f"{MAIN}, figure on k-DP-Ojas; {APPENDIX}",
         says="k-DP-Ojas stays effective with the rates 1/(1 + j), which do not depend on eigenvalues.",
         figures=("ojas-spiked",),
         checks=_ojas(lambda one: reaches("ojas-spiked", one, zeta=EFFECTIVE)),
@@ -187,7 +187,7 @@ CLAIMS = (
         "far below the printed one.",
     ),
     Claim(
-        where=f"{APPENDIX}, fig:placeholder",
+        where=f"{APPENDIX}, figure for varying k and d",
         says="k-DP-PCA is better than the baselines for other k and d too.",
         figures=("grid-k-d",),
         checks=_k_dp_pca(lambda one: ahead(("grid-k-d",), one, BASELINES)),

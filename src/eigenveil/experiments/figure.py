@@ -32,7 +32,9 @@ class Figure:
     name, title : str
         Name in files and options; title above the plot.
     where : str
-        Label of the figure in the paper.
+        Label of the figure in the source of the paper, for the table.
+    paper : str
+        The same in words, for readers.
     says : str
         What the figure shows according to the paper, in our words.
     choice : str
@@ -64,6 +66,7 @@ class Figure:
     name: str
     title: str
     where: str
+    paper: str
     says: str
     choice: str
     axis: str

@@ -89,9 +89,14 @@ def reproduce(
     return {figure.name: _write(figure, run, kept, out) for figure in chosen}
 
 
-def _write(figure: Figure, run: Run, cache: Cache, out: Path) -> list[Path]:
+def redraw(figure: Figure, out: Path) -> list[Path]:
+    """Draw the plots of a figure from its table in `out`, and return their paths."""
     from eigenveil.experiments.drawing import draw  # noqa: PLC0415  # matplotlib is slow to import
 
+    return draw(read_table(figure, out / f"{figure.name}.csv"), figure, out / figure.name)
+
+
+def _write(figure: Figure, run: Run, cache: Cache, out: Path) -> list[Path]:
     values = results(figure, trials=run.trials, seed=run.seed, quick=run.quick, cache=cache)
     rows = [summary(*place, zetas) for place, zetas in values.items()]
     order = {name: place for place, name in enumerate(figure.methods)}
@@ -99,7 +104,7 @@ def _write(figure: Figure, run: Run, cache: Cache, out: Path) -> list[Path]:
     table = Table(figure.name, run.command(figure.name), tuple(rows))
     path = out / f"{figure.name}.csv"
     write_table(table, figure, path)
-    return [path, *draw(table, figure, out / figure.name)]
+    return [path, *redraw(figure, out)]
 
 
 def write_claims(out: Path, target: Path) -> Path:

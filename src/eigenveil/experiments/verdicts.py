@@ -52,7 +52,7 @@ class Claim:
     Parameters
     ----------
     where : str
-        Section or label in the paper.
+        Section or figure of the paper.
     says : str
         The claim.
     figures : tuple of str
@@ -272,8 +272,10 @@ printed in the paper are our choice; the first lines of each table list them.
 |---|---|---|---|---|---|"""
 
 _LEGEND = (
-    "Dashed curves are not private. Shades are 95 % intervals of the mean. In the grid, bars are standard\n"
-    "deviations."
+    "Each plot has one panel for the baselines, one for the paper's methods, and one for the noise printed\n"
+    "in the paper, whose dashed curves are not private. PCA without noise and tracked block iteration are\n"
+    "in every panel. Shades are 95 % intervals of the mean. In the grid, bars are standard deviations.\n"
+    "`eigenveil reproduce all --redraw` draws the plots again from the tables."
 )
 
 # -- verdicts --------------------------------------------------------------------------------------
@@ -329,7 +331,7 @@ def _figure_lines(figure: Figure, command: str, stem: str) -> list[str]:
         "",
         f"### {figure.title}",
         "",
-        f"Paper: {figure.where}. According to the paper: {figure.says} Our choices: {figure.choice}",
+        f"Paper: {figure.paper}. According to the paper: {figure.says} Our choices: {figure.choice}",
         "",
         f"![{figure.title}]({stem}.svg)",
         "",

@@ -64,6 +64,7 @@ def check_parameters(found: Mapping[str, Any], known: Mapping[str, Any]) -> None
     for name in ("epsilon", "delta", "n_components"):
         _require(_is_number(found.get(name, 1)), name)
     _require(isinstance(found.get("options"), dict | None), "options")
+    _require(_is_number(found.get("verbose", 0)), "verbose")
     _require(found.get("engine", "auto") == "auto" and found.get("callback") is None, "engine")
 
 

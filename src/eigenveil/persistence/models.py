@@ -27,7 +27,7 @@ from eigenveil.persistence.strict_json import DamagedFileError
 from eigenveil.privacy import Ledger
 from eigenveil.sources import Layout
 
-NOT_KEPT = {"engine": "auto", "callback": None}
+NOT_KEPT = {"engine": "auto", "callback": None, "verbose": 0}
 """Parameters that belong to the current process and are not saved, with their values in a loaded model."""
 _CONTENT = {"parameters", "attributes", "release", "ledger", "private", "not_private_because"}
 
@@ -49,8 +49,8 @@ def save(model: DPPCA, path: str | os.PathLike[str]) -> None:
     model that is not private is marked as such in the file, and stays marked when it is loaded.
 
     The files are written under a temporary name, synced to disk and then renamed: a crash leaves the old model or
-    the new one. `engine` and `callback` are not saved. Parameters that state the privacy cost are saved as they
-    were during the fit, even if `set_params` has changed them since.
+    the new one. `engine`, `callback` and `verbose` are not saved. Parameters that state the privacy cost are saved
+    as they were during the fit, even if `set_params` has changed them since.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from eigenveil.algorithms.open_units import check_k
+from eigenveil.algorithms.release_warnings import warn_if_not_compiled
 from eigenveil.algorithms.stream.options import StreamOptions
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import Layout, Source, open_source
@@ -34,6 +35,7 @@ class BlockReader:
 
     def open(self, block: Any, units: Any) -> tuple[Source, list[bytes | None] | None]:
         """Return the rows of a block, and an id per row if units are people."""
+        warn_if_not_compiled()
         people = self.options.people
         if people != (units is not None):
             raise InvalidInputError(

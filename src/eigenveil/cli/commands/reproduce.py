@@ -15,6 +15,7 @@ EXAMPLES = "\n\n".join(  # noqa: FLY002
         "eigenveil reproduce all --quick --out /tmp/figures   # check that everything runs",
         "eigenveil reproduce spiked-d                         # one figure, 50 trials",
         "eigenveil reproduce all                              # all figures; resumes if interrupted",
+        "eigenveil reproduce all --redraw                     # the plots again, from the tables",
         "eigenveil reproduce claims                           # docs/claims.md, from the tables",
     ]
 )
@@ -28,6 +29,9 @@ def command(
         int | None, typer.Option(min=1, help="Datasets per point. Default: 50, as in the paper; 3 with --quick.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few small points, to check that it runs.")] = False,
+    redraw: Annotated[
+        bool, typer.Option("--redraw", help="Run nothing: draw the plots again from the tables in --out.")
+    ] = False,
     out: Annotated[Path, typer.Option(help="Folder for tables and figures.")] = Path("docs/figures"),
     seed: Annotated[int, typer.Option(help="Seed of all data and all noise.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Number of processes. Default: one per core.")] = None,

@@ -24,12 +24,12 @@ from eigenveil.cli.arguments import (
 from eigenveil.cli.console import NOT_PRIVATE, collected_warnings, say, stderr_console, usage_errors, warn
 from eigenveil.cli.ledger_file import Account, RequestedBudget, ledger_before_fit, open_ledger
 from eigenveil.cli.plan_only import PlannedFit, show_plan
-from eigenveil.cli.progress import Watch, count_rows
 from eigenveil.cli.score_map import buy_score_map, check_groups, request_score_map, score_map_data
 from eigenveil.cli.targets import Targets
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import BudgetExceededError
 from eigenveil.estimators import DPPCA
+from eigenveil.estimators.progress import Watch
 from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.settings import read_settings
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
@@ -109,21 +109,21 @@ def run(
         return
     targets = Targets(out=out, report=report, as_json=as_json)
     targets.check(force=force)
-    rows = operator
     if isinstance(where, LocalEngine):  # the workers of a cluster read the files themselves
         kept = where.keeping(operator)
         assert made_of_rows(kept), "as before"
         _check_readable(kept)
-        rows = count_rows(kept, watch)
+        request = request.of_rows(kept)
+    request = request.counted_by(watch)
     watch.expect(request.plan().most_passes, more=map_request is not None)
     own = nullcontext(None if map_request is None else Ledger(requested.whole, relation=model.relation))
     charging = own if account is None else open_ledger(account)
     scores = None
     on_failure = _report_spending_on_failure(watch, account)
     with charging as charged, collected_warnings() as messages, on_failure, watch.shown():
-        model.set_params(ledger=charged).run_request(request.of_rows(rows).charging(charged))
+        model.set_params(ledger=charged).run_request(request.charging(charged))
         if map_request is not None:
-            map_data = score_map_data(map_request, files, rows, units)
+            map_data = score_map_data(map_request, files, request.operator, units)
             scores = buy_score_map(model, map_request, map_data, model.ledger_, watch)
     targets.write(model, scores, command=shlex.join(["eigenveil", *sys.argv[1:]]), warnings=messages)
 

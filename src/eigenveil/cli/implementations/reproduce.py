@@ -18,6 +18,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from eigenveil import experiments
 from eigenveil.cli.console import say, stderr_console
 from eigenveil.experiments import FIGURES, Figure, Run, reproduce, write_claims
 from eigenveil.experiments.runner import ProgressCallback
@@ -33,6 +34,7 @@ def run(
     *,
     trials: int | None,
     quick: bool,
+    redraw: bool,
     out: Path,
     seed: int,
     workers: int | None,
@@ -40,7 +42,10 @@ def run(
 ) -> None:
     """Run ``eigenveil reproduce``."""
     chosen = _chosen(figures)
-    if chosen:
+    if redraw:
+        for figure in chosen:
+            say("  ".join(map(str, experiments.redraw(figure, out))))
+    elif chosen:
         settings = Run(trials=trials or (QUICK_TRIALS if quick else Run.trials), seed=seed, quick=quick)
         say(f"seed {seed}: not private, for experiments only")
         with _progress_callback() as on_progress:

@@ -8,6 +8,7 @@ FIGURE = Figure(
     name="gaussian-d",
     title="Gaussian rows, n = 20,000: more dimensions",
     where="fig:gaussian-data-impact-of-d (in fig:ojas-utility-wrt-n-eigengap-and-d)",
+    paper="appendix on experiments, figure on Gaussian data (dimension)",
     says="k-DP-Ojas is better than the other methods at every d.",
     choice="d and n are not printed: d doubles from 50 to 400 around the paper's 200, at n = 20,000.",
     axis="d",

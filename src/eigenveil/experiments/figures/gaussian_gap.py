@@ -8,6 +8,7 @@ FIGURE = Figure(
     name="gaussian-gap",
     title="Gaussian rows, n = 20,000: a wider eigengap",
     where="fig:ojas-utility-vs-eigengap (in fig:ojas-utility-wrt-n-eigengap-and-d)",
+    paper="appendix on experiments, figure on Gaussian data (eigengap)",
     says="k-DP-Ojas is better than the other methods at every eigengap.",
     choice="Values of the gap and n are not printed: .5 to 9 with lambda_1 = 10 fixed, at n = 20,000.",
     axis="gap",

@@ -16,6 +16,7 @@ FIGURE = Figure(
     name="learning-rate",
     title="Spiked covariance, n = 10,000, sigma = .025: other learning rates",
     where="sec-appendix-experiments and sec:experiments, text only",
+    paper="Experiments and the appendix on experiments, text only",
     says="k-DP-Ojas does well over a range of learning rates; k-DP-PCA needs careful tuning.",
     choice="The paper has no figure for this. All rates are multiplied by .1 to 10. Methods without rates are "
     "shown for comparison. k-DP-PCA with the tracked mean is shown with the experiments' rates and with power "

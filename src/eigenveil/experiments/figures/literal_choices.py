@@ -8,6 +8,7 @@ FIGURE = Figure(
     name="literal-choices",
     title="Spiked covariance, sigma = .025: batches and ranges of the literal k-DP-PCA",
     where="sec-appendix-experiments, text only",
+    paper="appendix on experiments, text only",
     says="B = sqrt(n) did better than n/log^3(n); a threshold fixed in advance removes most of the samples that "
     "range finding needs.",
     choice="The paper has no figure for this. n = 10,000 and 100,000. The fixed threshold is the true one, and is "

@@ -8,6 +8,7 @@ FIGURE = Figure(
     name="spiked-d",
     title="Spiked covariance, n = 10,000: more dimensions",
     where="fig:impact of d (in fig:kdppca)",
+    paper="Experiments, first figure (growing dimension)",
     says="The error of the baselines grows faster with d than that of k-DP-PCA: like d^1.5 instead of d.",
     choice="n, sigma and d are not printed: n = 10,000 and sigma = .025, where all methods except the literal "
     "form learn; d doubles from 50 to 400 around the paper's 200.",

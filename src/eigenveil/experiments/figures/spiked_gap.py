@@ -8,6 +8,7 @@ FIGURE = Figure(
     name="spiked-gap",
     title="Spiked covariance, n = 10,000, sigma = .025: a wider eigengap",
     where="fig:varying-eigengap (in fig:kdpojas-kdppca)",
+    paper="Experiments, second figure (increasing eigengap)",
     says="DP-Gauss-2 improves with the gap and nearly reaches k-DP-PCA; DP-Gauss-1 hardly changes; k-DP-PCA is "
     "best at every gap.",
     choice="Values of the gap, n and sigma are not printed: lambda_2 ranges from .5 to 9 with lambda_1 = 10 "

@@ -9,6 +9,7 @@ FIGURE = Figure(
     name="spiked-n-large-noise",
     title="Spiked covariance, sigma = .025: more units",
     where="fig:sigma-bigger (in fig:kdppca)",
+    paper="Experiments, first figure (sigma = .025)",
     says="k-DP-PCA is better than all baselines at every n.",
     choice="n is not printed: 1,000 to 30,000, over which all methods except the literal form improve. "
     "DP-Power-Method is also shown with the printed noise scale.",

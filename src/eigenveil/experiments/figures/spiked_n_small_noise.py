@@ -8,6 +8,7 @@ FIGURE = Figure(
     name="spiked-n-small-noise",
     title="Spiked covariance, sigma = .001: more units",
     where="fig:sigma-smaller (in fig:kdppca)",
+    paper="Experiments, first figure (sigma = .001)",
     says="k-DP-PCA is better than all baselines at every n, by more than at sigma = .025.",
     choice="n as in spiked-n-large-noise, so that the two figures can be compared.",
     axis="n",

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from eigenveil import DPPCA, samples
-from eigenveil.cli import progress
-from eigenveil.cli.progress import Watch, count_rows
 from eigenveil.estimators import Progress
+from eigenveil.estimators.progress import Lines, Watch, count_rows
 from eigenveil.privacy import Purpose
 
 
@@ -20,7 +19,7 @@ class Clock:
 @pytest.fixture
 def said(monkeypatch):
     lines = []
-    monkeypatch.setattr(progress, "say", lines.append)
+    monkeypatch.setattr(Lines, "say", lambda _, text: lines.append(text))
     return lines
 
 
@@ -51,7 +50,7 @@ def test_time_left_is_remaining_rows_at_the_rate_since_the_first_pass(said):
     watch.add_rows(1000)
     assert watch.seconds_left() == pytest.approx(1.5 + 2 * 2.0)
     assert (watch.pass_text(), watch.time_left_text()) == ("pass 3 of at most 5", ", at most 6 s left")
-    assert watch.rate() == "230 rows/s"
+    assert watch.rate_text() == ", 230 rows/s"
     assert not said, "nothing was charged, so nothing is printed"
 
 
@@ -142,3 +141,11 @@ def test_steps_report_the_passes_that_were_made():
     assert passes[0] == 1  # the count of units and the next query share one pass, before both charges
     assert passes == sorted(passes)
     assert watch.passes - 2 <= passes[-1] <= watch.passes
+
+
+def test_passes_of_a_cluster_are_those_of_the_steps(said):
+    """Rows are then not counted here, so there is no rate."""
+    watch, clock = watch_of(9)
+    clock.now += 3
+    watch(Progress(what="mean", purpose=Purpose.MEAN, step=2, share=0.08, passes=4))
+    assert said == ["mean: 8% of the budget, pass 4 of at most 9"]

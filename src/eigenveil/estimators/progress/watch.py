@@ -1,6 +1,8 @@
 """Progress on stderr: the current release, the share of the budget spent, passes over the data, rows per second.
 
-The maximal number of passes, and thus the time left, is shown if the algorithm states it.
+The command line always shows it, and `DPPCA` with ``verbose=1``: as a bar on a terminal if rich is installed, else
+as a line every few seconds. The maximal number of passes, and thus the time left, is shown if the algorithm states
+it.
 
 Labels and shares of the ledger are public. Times are not: the running time is not protected (docs/privacy.md), and
 rows per second together with the elapsed time reveal how many rows were read. The time left is computed from these
@@ -11,25 +13,46 @@ the time left only. All of this goes to the terminal of the data holder, and not
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rich.progress import BarColumn, ProgressColumn, TaskID, TextColumn
-from rich.progress import Progress as Bars
-
-from eigenveil.cli.console import say, stderr_console
-from eigenveil.estimators import Progress
+from eigenveil.estimators.progress.step import Progress
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.sources import Block, Partition
 from eigenveil.sources.wrapped import SameRows
 
 _QUIET = 2.0
-"""Seconds between progress lines if stderr is not a terminal."""
+"""Seconds between progress lines if there is no bar."""
 _WIDE = 115
 """Smallest terminal width, in characters, at which the bar is shown next to the text."""
+
+
+class Lines:
+    """Lines on stderr, at most one every few seconds.
+
+    Parameters
+    ----------
+    clock : callable
+        Returns the time in seconds, from an arbitrary origin.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._spoke = clock, clock()
+
+    def offer(self, text: str) -> None:
+        """Print the line, unless it comes too soon after the last one or after the start."""
+        if self._clock() - self._spoke > _QUIET:
+            self._spoke = self._clock()
+            self.say(text)
+
+    def say(self, text: str) -> None:
+        """Print the line."""
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
 
 
 class Watch:
@@ -49,18 +72,20 @@ class Watch:
         self._clock = clock
         self._here = self._longest = 0
         """Rows read in the current pass, and in the longest completed pass."""
-        self._begin = self._spoke = clock()
+        self._begin, self._lines = clock(), Lines(clock)
         self._steady: tuple[float, int] | None = None
         """End time and rows of the first pass. Only the first pass may sort people, so its rate is not typical."""
-        self._bars: Bars | None = None
-        self._task: TaskID | None = None
+        self._bars: Any = None
+        self._task: Any = None
+        """The bar of rich, and its task; None if there is no bar."""
 
     def __call__(self, step: Progress) -> None:
         """Record a charge to the ledger and update the display."""
         self.last = step
+        self.passes = max(self.passes, step.passes)  # on a cluster, passes are not counted here
         self._show()
 
-    def expect(self, most_passes: int | None, *, more: bool) -> None:
+    def expect(self, most_passes: int | None, *, more: bool = False) -> None:
         """Set the maximal number of passes, or None if unknown; `more` adds one pass after the fit."""
         self.most_passes = None if most_passes is None else most_passes + more
 
@@ -79,9 +104,11 @@ class Watch:
 
     # -- display ---------------------------------------------------------------------------------
 
-    def rate(self) -> str:
-        """Return the rows per second since the start, to two digits."""
-        return f"{_short(self.rows / max(self._clock() - self._begin, 1e-3))} rows/s"
+    def rate_text(self) -> str:
+        """Return the rows per second since the start, to two digits; "" if rows are not counted."""
+        if not self.rows:
+            return ""
+        return f", {_short(self.rows / max(self._clock() - self._begin, 1e-3))} rows/s"
 
     def pass_text(self) -> str:
         """Return the number of the current pass, and the maximal number if known."""
@@ -105,32 +132,51 @@ class Watch:
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Show a progress bar during the block if stderr is a terminal."""
-        if not stderr_console().is_terminal:
+        """Show a progress bar during the block, if stderr is a terminal and rich is installed."""
+        console = _terminal()
+        if console is None:
             yield
             return
+        from rich.progress import BarColumn, ProgressColumn, TextColumn  # noqa: PLC0415  # optional
+        from rich.progress import Progress as Bars  # noqa: PLC0415
+
         what, pace = TextColumn("{task.description}"), TextColumn("{task.fields[pace]}")
         share = TextColumn("{task.percentage:>3.0f} % of the budget")
         columns: tuple[ProgressColumn, ...] = (what, BarColumn(bar_width=16), share, pace)
-        if stderr_console().width < _WIDE:
+        if console.width < _WIDE:
             columns = (what, pace)
-        with Bars(*columns, console=stderr_console(), transient=True) as bars:
+        with Bars(*columns, console=console, transient=True) as bars:
             self._bars, self._task = bars, bars.add_task("starting", total=1.0, pace="")
             try:
                 yield
             finally:
                 self._bars = None
 
+    def say_end(self) -> None:
+        """Print what was charged and read in all."""
+        if self.last is not None:
+            spent = f"{self.last.step} releases, {self.last.share:.0%} of the budget"
+            self._lines.say(f"fitted: {spent}, {self.passes} passes over the data")
+
     def _show(self) -> None:
-        """Update the bar; without a terminal, print an occasional line."""
-        pace = f"{self.pass_text()}, {self.rate()}{self.time_left_text()}"
+        """Update the bar; without one, print an occasional line."""
+        pace = f"{self.pass_text()}{self.rate_text()}{self.time_left_text()}"
         step = self.last
-        if self._bars is not None and self._task is not None:
+        if self._bars is not None:
             charge: dict[str, Any] = {} if step is None else {"completed": step.share, "description": step.what}
             self._bars.update(self._task, pace=pace, **charge)
-        elif step is not None and self._clock() - self._spoke > _QUIET:
-            self._spoke = self._clock()
-            say(f"{step.what}: {step.share:.0%} of the budget, {pace}")
+        elif step is not None:
+            self._lines.offer(f"{step.what}: {step.share:.0%} of the budget, {pace}")
+
+
+def _terminal() -> Any:
+    """Return rich's console on stderr; None if stderr is not a terminal or rich is not installed."""
+    try:
+        from rich.console import Console  # noqa: PLC0415  # optional
+    except ImportError:
+        return None
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    return console if console.is_terminal else None
 
 
 def _short(number: float) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from eigenveil.engines.sampled import Passes
-from eigenveil.privacy import Entry, Purpose
+from eigenveil.estimators.progress.step import Progress
+from eigenveil.estimators.progress.watch import Watch
+from eigenveil.privacy import Entry
 from eigenveil.privacy.ledger import Ledger
 
-__all__ = ["CallbackSupportMixin", "Progress", "Reporter", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Reporter", "with_callbacks"]
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -25,33 +26,8 @@ except ImportError:  # scikit-learn < 1.9 has no callbacks
         return method
 
 
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """One step of a fit.
-
-    Parameters
-    ----------
-    what : str
-        What is being released: the label in the ledger, for people, not for programs.
-    purpose : Purpose
-        Purpose of the charge.
-    step : int
-        Number of entries that this fit has written so far, including this one.
-    share : float
-        Share of the fit's Gaussian budget (of mu^2) that is spent, 0 to 1.
-    passes : int
-        Number of passes over the data so far; 0 in a stream, which reads every row once.
-    """
-
-    what: str
-    purpose: Purpose
-    step: int
-    share: float
-    passes: int = 0
-
-
 class Reporter:
-    """Calls a plain callback and scikit-learn's callbacks for every ledger entry.
+    """Calls a plain callback and scikit-learn's callbacks for every ledger entry, and shows progress if verbose.
 
     Parameters
     ----------
@@ -59,22 +35,35 @@ class Reporter:
         Called with a `Progress` after every charge.
     estimator : object, optional
         Passed to scikit-learn's callbacks; only within a method that is decorated `with_callbacks`.
+    verbose : bool
+        Whether to show progress on stderr.
+
+    Attributes
+    ----------
+    watch : Watch or None
+        Display of the progress, if verbose.
     """
 
-    def __init__(self, callback: Callable[[Progress], object] | None, estimator: Any = None) -> None:
-        self._callback, self._estimator = callback, estimator
+    def __init__(
+        self, callback: Callable[[Progress], object] | None, estimator: Any = None, *, verbose: bool = False
+    ) -> None:
+        self.watch = Watch() if verbose else None
+        self._listeners = [one for one in (callback, self.watch) if one is not None]
+        self._estimator = estimator
         self._context = _context_of(estimator)
         self._steps = 0
 
     @contextmanager
     def task(self) -> Iterator[None]:
         """Context of the whole fit."""
-        if self._context is None:
+        if self._context is not None:
+            self._context.call_on_fit_task_begin(estimator=self._estimator)
+        with nullcontext() if self.watch is None else self.watch.shown():
             yield
-            return
-        self._context.call_on_fit_task_begin(estimator=self._estimator)
-        yield
-        self._context.call_on_fit_task_end(estimator=self._estimator)
+        if self.watch is not None:
+            self.watch.say_end()
+        if self._context is not None:
+            self._context.call_on_fit_task_end(estimator=self._estimator)
 
     @contextmanager
     def watching(
@@ -85,12 +74,13 @@ class Reporter:
 
         def report(entry: Entry) -> None:
             self._steps += 1
-            if self._callback is not None:
+            if self._listeners:
                 share = min(1.0, max(0.0, ledger.mu**2 - before**2) / mu**2) if mu else 1.0
                 now = Progress(
                     what=entry.what, purpose=entry.purpose, step=self._steps, share=share, passes=read.made
                 )
-                self._callback(now)
+                for listener in self._listeners:
+                    listener(now)
             if self._context is not None:
                 step = self._context.subcontext(task_name=entry.what)
                 step.call_on_fit_task_begin(estimator=self._estimator)
