@@ -6,7 +6,7 @@ import pytest
 
 from .pages import HOUSE, PAGES
 
-TEXTS = [*PAGES, HOUSE / "CONTRIBUTING.md", HOUSE / "CHANGELOG.md"]
+TEXTS = [*PAGES, HOUSE / "SECURITY.md", HOUSE / "CONTRIBUTING.md", HOUSE / "CHANGELOG.md"]
 WITHOUT_TERMS = {"glossary.md", "claims.md"}
 """The glossary itself, and a page that is written by a command."""
 
