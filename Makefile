@@ -22,7 +22,7 @@ $(BIN)/python:
 
 $(LIGHT): $(BUILT_FROM) | $(BIN)/python
 	@echo "2/3 installing eigenveil with its command line (compiles the inner loops, downloads libraries)"
-	@$(BIN)/python $(INSTALL) -c constraints.txt -e '.[cli]'
+	@$(BIN)/python $(INSTALL) --no-compile -c constraints.txt -e '.[cli]'
 	@touch $@
 
 $(READY): $(BUILT_FROM) | $(BIN)/python

@@ -26,7 +26,7 @@ from eigenveil.report import write_report
 
 DELTA = 1e-6
 MAP_EPSILON = 0.5
-RUNS = 5
+RUNS = 3
 """Number of runs per method. The table shows the mean."""
 
 
