@@ -22,6 +22,6 @@ def command(
 ) -> None:
     """Write an example table of made-up visits to a clinic: 4000 people, two rows each, mixed columns.
 
-    The columns are person_id, a date, a site, a Boolean column, the age, and five measurements, some of them
-    missing. The table comes from a formula, so it is the same every time, and nobody in it exists.
+    The columns are person_id, a date, a site, a Boolean column, age, bmi (5 % are missing), and six laboratory
+    values. The table comes from a formula, so it is the same every time, and nobody in it exists.
     """

@@ -42,38 +42,36 @@ def run(path: Path, *, force: bool) -> None:
 def visits() -> pa.Table:
     """Return the example table, the same in every call.
 
-    Two factors of a person, and noise, determine the measurements. The first factor raises all of them. The second
-    raises the pulse and both blood pressures, and lowers the others.
+    Two factors of a person, and noise, determine the laboratory values. The first raises glucose, hba1c and
+    triglycerides and lowers hdl. The second raises crp and leukocytes.
     """
-    n = PEOPLE * VISITS
-    person, row = np.arange(n) % PEOPLE, np.arange(n)
+    row = np.arange(PEOPLE * VISITS)
+    person, second_visit = row % PEOPLE, row // PEOPLE
     first, second = _normal(person, 2), _normal(person, 3)
-    bmi = 26 + 2.8 * first - 1.6 * second + 1.2 * _normal(row, 5)
-    measured = {
-        "age": np.clip(np.round(52 + 12 * _normal(person, 7) + 5 * first), 18, 95).astype(np.int64)
-        + row // PEOPLE,
-        "bmi": pa.array(np.round(bmi, 1), mask=_uniform(row, 11) < 0.05),
-        "systolic": np.round(128 + 11 * first + 8 * second + 6 * _normal(row, 13)),
-        "diastolic": np.round(80 + 6 * first + 6 * second + 4 * _normal(row, 17)),
-        "pulse": np.round(72 + 4 * first + 7 * second + 5 * _normal(row, 19)),
-        "glucose": np.round(98 + 13 * first - 5 * second + 8 * _normal(row, 23)),
-    }
+    age = np.clip(np.round(52 + 13 * _normal(person, 5)), 18, 95).astype(int)
+    day = (300 * _uniform(person, 7)).astype(int) + 180 * second_visit
+    bmi = np.round(26 + 2.5 * first + 1.5 * _normal(row, 11), 1)
     return pa.table(
         {
             "person_id": person,
-            "visit": np.datetime64("2024-01-01")
-            + (_uniform(person, 29) * 300).astype(int)
-            + 180 * (row // PEOPLE),
-            "site": np.array(SITES)[(_uniform(person, 31) * len(SITES)).astype(int)],
-            "smoker": _uniform(person, 37) < 0.25,
-            **measured,
+            "visit": np.datetime64("2024-01-01") + day,
+            "site": np.array(SITES)[(len(SITES) * _uniform(person, 13)).astype(int)],
+            "smoker": _uniform(person, 17) < 0.25,
+            "age": age,
+            "bmi": pa.array(bmi, mask=_uniform(row, 19) < 0.05),
+            "lab_glucose": np.round(98 + 13 * first + 6 * _normal(row, 23)),
+            "lab_hba1c": np.round(5.6 + 0.45 * first + 0.25 * _normal(row, 29), 1),
+            "lab_triglycerides": np.maximum(np.round(145 + 35 * first + 20 * _normal(row, 31)), 30),
+            "lab_hdl": np.round(54 - 9 * first + 5 * _normal(row, 37)),
+            "lab_crp": np.maximum(np.round(4.5 + 1.2 * second + 0.6 * _normal(row, 41), 1), 0.1),
+            "lab_leukocytes": np.maximum(np.round(6.8 + 1.3 * second + 0.8 * _normal(row, 43), 1), 1.0),
         }
     )
 
 
 def _uniform(numbers: IntArray, prime: int) -> FloatArray:
     """Return evenly spread numbers in (0, 1). Those of different primes are nearly unrelated."""
-    return np.modf((numbers + 1) * math.sqrt(prime))[0]
+    return np.asarray((numbers + 1) * math.sqrt(prime) % 1.0)
 
 
 def _normal(numbers: IntArray, prime: int) -> FloatArray:

@@ -2,7 +2,10 @@
 
 import importlib.util
 import re
+import sys
+import sysconfig
 import tomllib
+import types
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ import yaml
 
 from eigenveil import _extras
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 EXTRAS = PYPROJECT["project"]["optional-dependencies"]
 
@@ -69,8 +72,13 @@ def test_the_sdist_has_every_file_that_building_and_testing_need():
 
 
 @pytest.fixture
-def hook():
-    pytest.importorskip("hatchling", reason="hatchling is installed where wheels are built")
+def hook(monkeypatch):
+    """The build hook, with a stand-in for hatchling, which is installed only where wheels are built."""
+    interface = types.ModuleType("interface")
+    interface.BuildHookInterface = list
+    monkeypatch.setitem(sys.modules, "hatchling.builders.hooks.plugin.interface", interface)
+    for name in ("hatchling", "hatchling.builders", "hatchling.builders.hooks", "hatchling.builders.hooks.plugin"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
     found = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
@@ -87,6 +95,31 @@ def hook():
 )
 def test_one_wheel_per_platform_serves_every_python(hook, system, machine, tag):
     assert hook.wheel_tag(system, machine) == tag
+
+
+def built(hook, root, compiler, monkeypatch):
+    """What the hook adds to a wheel."""
+    monkeypatch.setenv("CC", compiler)
+    kernels = root / hook.FOLDER
+    kernels.mkdir(parents=True)
+    (kernels / "loops.c").write_text("int loops_version(void) { return 0; }\n", "utf-8")
+    one, data = hook.KernelBuildHook(), {"force_include": {}}
+    one.root = root
+    one.initialize("standard", data)
+    return data
+
+
+def test_the_hook_adds_the_library_and_the_tag(hook, tmp_path, monkeypatch):
+    data = built(hook, tmp_path, "cc", monkeypatch)
+    ((library, place),) = data["force_include"].items()
+    assert Path(library).exists()
+    assert place == "eigenveil/kernels/_loops.so"
+    assert data["tag"].startswith("py3-none-" + sysconfig.get_platform().partition("-")[0])
+
+
+def test_without_a_compiler_the_wheel_is_pure_and_says_so(hook, tmp_path, monkeypatch, capsys):
+    assert built(hook, tmp_path, "no-such-compiler", monkeypatch) == {"force_include": {}}
+    assert "no compiled kernels" in capsys.readouterr().err
 
 
 def test_the_loops_run_on_every_machine_of_a_platform():
