@@ -1,4 +1,4 @@
-"""The guide works in an empty folder, on the table that ``eigenveil example visits.parquet`` writes."""
+"""The guide works in an empty folder, on the table that ``eigenveil example visits.parquet`` writes."""  # noqa: INP001
 
 from pathlib import Path
 
