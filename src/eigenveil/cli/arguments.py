@@ -59,12 +59,10 @@ def as_engine(name: str, scheduler: str | None, memory: str | None) -> Any:
         return name
     if name != "dask":
         raise InvalidInputError("--scheduler requires --engine dask.")
+    from eigenveil._extras import distributed  # noqa: PLC0415  # optional, and slow to import
+
     try:
-        from distributed import Client  # noqa: PLC0415  # optional, and slow to import
-    except ImportError as missing:
-        raise UnreadableError("Dask is not installed.", hint="pip install 'eigenveil[dask]'") from missing
-    try:
-        return Client(scheduler, timeout=30)
+        return distributed.Client(scheduler, timeout=30)
     except (OSError, ValueError, TimeoutError) as failed:
         raise UnreadableError(
             f"could not connect to a Dask scheduler at {scheduler!r}.", hint="Start one with: dask scheduler"

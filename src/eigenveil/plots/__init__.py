@@ -1,5 +1,6 @@
 """Displays of a private model. Each separates its values from drawing, and shows released values only."""
 
+from eigenveil._extras import matplotlib  # noqa: F401  # if missing, the error names the extra
 from eigenveil.plots.biplot import BiplotDisplay
 from eigenveil.plots.convergence import ConvergenceDisplay
 from eigenveil.plots.cumulative import CumulativeVarianceDisplay

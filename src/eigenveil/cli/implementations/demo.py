@@ -26,7 +26,7 @@ from eigenveil.report import write_report
 
 DELTA = 1e-6
 MAP_EPSILON = 0.5
-RUNS = 5
+RUNS = 3
 """Number of runs per method. The table shows the mean."""
 
 
@@ -47,7 +47,9 @@ def run(
     n, d = rows.shape
     planned = plan(n, d, components, epsilon=epsilon, delta=DELTA, spectrum="fast decay")
     say(f"Plan (made without reading the digits):\n{planned}\n")
+    say("Fitting, and writing a report ...")
     report = _fit_and_report(rows, names, components, epsilon, out)
+    say(f"Comparing with other methods, {RUNS} runs each ...")
     kept = _digits_kept(rows, components, epsilon)
     spiked = _spiked_kept(epsilon)
     if as_json:
