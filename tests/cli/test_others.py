@@ -126,6 +126,15 @@ def test_report_of_a_saved_model_shows_its_command(eigenveil, model, tmp_path):
     assert (tmp_path / "r.html").read_text(encoding="utf-8") == (out / "report.html").read_text(encoding="utf-8")
 
 
+def test_report_and_fit_show_loadings_as_images(eigenveil, folder, model, tmp_path):
+    out, _ = model
+    assert eigenveil("report", out / "model", "--grid", "1x5", "--out", tmp_path / "r.html").code == 0
+    fit = ("fit", folder / "rows.parquet", "--report", tmp_path / "f.html", "--grid", "5x1")
+    assert eigenveil(*fit).code == 0
+    assert "Component 2 as 1 by 5 pixels" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Component 2 as 5 by 1 pixels" in (tmp_path / "f.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["fit", "transform", "inspect", "report", "demo"])
 def test_help_has_examples(eigenveil, name):
@@ -151,5 +160,7 @@ def test_demo(eigenveil, tmp_path):
     spiked = output["spiked"]
     assert spiked["eigenveil"] > 0.999
     assert spiked["eigenveil"] > spiked["DP-Gauss-1"] > spiked["k-DP-PCA as printed"]
-    assert "score on component 1" in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
+    assert "score on component 1" in page
+    assert "Component 1 as 8 by 8 pixels" in page
     assert load(tmp_path / "demo" / "model").ledger_.private

@@ -128,7 +128,7 @@ class BiplotDisplay:
             )
         if self.scores is None:
             reach = self._half_height()
-            ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
+            ax.set(xlim=(-1.3 * reach, 1.3 * reach), ylim=(-reach, reach))  # names are beside the arrows
             ax.axhline(0, color=text_colour(), linewidth=0.5, linestyle=":")
             ax.axvline(0, color=text_colour(), linewidth=0.5, linestyle=":")
             ax.set_xlabel(f"loading on component {self.components[0]}")

@@ -98,7 +98,9 @@ class ScoreMapDisplay:
         figure = ax.get_figure()
         if figure is not None:
             bar = figure.colorbar(mesh, ax=ax, label="units per cell (noisy count)")
-            bar.solids.set_rasterized(True)  # vector rectangles overlap at their edges, which transparency shows
+            bar.ax.patch.set_alpha(0.0)
+            assert bar.solids is not None, "a mesh has colours"
+            bar.solids.set_rasterized(True)  # vector cells overlap at their edges, which transparency would show
         ax.set_xlabel(f"score on component {self.components[0]}")
         ax.set_ylabel(f"score on component {self.components[1]}")
         titled(ax, "Where units lie" if group is None else f"Where units lie: {group}", self.guarantee)

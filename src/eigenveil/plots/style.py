@@ -17,7 +17,12 @@ COUNTS = LinearSegmentedColormap.from_list("counts", [to_rgba(BLUE, 0.12), to_rg
 """Colours of counts: more opaque for larger counts, so that they read the same on light and on dark pages."""
 SIGNED = LinearSegmentedColormap.from_list(
     "signed",
-    [(0.0, to_rgba(ORANGE, 1.0)), (0.5, to_rgba(ORANGE, 0.0)), (0.5, to_rgba(BLUE, 0.0)), (1.0, to_rgba(BLUE, 1.0))],
+    [
+        (0.0, to_rgba(ORANGE, 1.0)),
+        (0.5, to_rgba(ORANGE, 0.0)),
+        (0.5, to_rgba(BLUE, 0.0)),
+        (1.0, to_rgba(BLUE, 1.0)),
+    ],
 )
 """Colours of loadings: orange below 0, blue above, transparent at 0."""
 HATCHES = ("", "///", "...", "xxx")

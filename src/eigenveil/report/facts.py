@@ -55,28 +55,27 @@ def why_that_epsilon(model: Any, reading: Reading | None, epsilon: str) -> str:
     alone = Budget.from_mu(map_mu).epsilon(delta)
     together = f"{both:.4g}" if both * _SAME < reading.epsilon else epsilon
     text = (
-        f"The fit costs ε = {fit:g} and the map of scores ε = {alone:.3g}: together {together}, less than the sum, "
-        "because independent noise adds up like standard deviations, as the root of the sum of squares."
+        f"The fit costs ε = {fit:g} and the map of scores ε = {alone:.3g}: together {together}, less than their "
+        "sum, because the costs of independent noise add up roughly as squares do (3 and 4 make 5)."
     )
     return text if together == epsilon else f"{text} The ledger covers further releases, up to ε = {epsilon}."
 
 
-def facts_of(model: Any, why: str, epsilon: str) -> list[tuple[str, str]]:
+def facts_of(model: Any) -> list[tuple[str, str]]:
     """Return facts about the model as pairs of name and value, in plain words."""
     n_hat, seen = vars(model).get("n_samples_"), vars(model).get("n_samples_seen_")
-    fitted, relation = as_fitted(model), model.ledger_.relation
-    count = "" if n_hat is None else f" There are about {n_hat:,.0f} of them (a noisy count)."
+    algorithm, relation = as_fitted(model)["algorithm"], model.ledger_.relation
+    count = "" if n_hat is None else f" There are about {n_hat:,.0f} (a noisy count)."
     facts = [
-        ("Unit", f"One row, or one person with all their rows.{count}"),
-        ("Protected", f"{relation_in_words(relation)} ({relation.value})."),
-        ("Privacy budget", f"ε = {epsilon}, δ = {fitted['delta']:g}. {why}".rstrip()),
-        ("Algorithm", f"{fitted['algorithm']}. The section Methods describes it."),
+        ("One unit", f"One row, or one person with all their rows.{count}"),
+        ("What is hidden", f"{relation_in_words(relation)} (relation: {relation.value})."),
+        ("Algorithm", f"{algorithm}. Methods, below, describes it."),
     ]
     if seen is not None:
         facts.append(("Arrivals", f"{seen:,}. Their number is public."))
     enough = known_components_for(model)
     if enough is not None:
-        facts.append(("How many components", f"{str(enough)[0].upper()}{str(enough)[1:]}."))
+        facts.append(("Components needed", f"{str(enough)[0].upper()}{str(enough)[1:]}."))
     return facts
 
 

@@ -95,7 +95,7 @@ def _cumulative(model: Any) -> Iterator[ReportFigure]:
 def _loadings(model: Any) -> Iterator[ReportFigure]:
     for number in range(1, min(model.n_components_, MOST_COMPONENTS) + 1):
         display = LoadingsDisplay.from_estimator(model, component=number, top=8)
-        striped = " Striped bars are negative." if np.any(display.loadings < 0) else ""
+        striped = " Striped bars are negative." if number == 1 else ""
         yield _drawn(
             f"Component {number}: largest loadings",
             display.plot,
@@ -107,27 +107,27 @@ def _loadings(model: Any) -> Iterator[ReportFigure]:
 
 def _images(model: Any, grid: tuple[int, int]) -> ReportFigure:
     """Return one figure with an image per component."""
-    numbers = range(1, min(model.n_components_, MOST_COMPONENTS) + 1)
+    angles, (rows, columns) = known_angles(model), grid
     svgs = []
-    for number in numbers:
+    for number in range(1, min(model.n_components_, MOST_COMPONENTS) + 1):
         display = LoadingsImageDisplay.from_estimator(model, grid=grid, component=number)
         largest = _largest(LoadingsDisplay.from_estimator(model, component=number, top=3))
+        title = f"component {number}"
+        if angles is not None:
+            title += f"\n{angles[number - 1]:.0f}°, {angle_in_words(angles[number - 1])[0]}"
         svgs.append(
             inline_svg(
-                _with_title(display.plot, f"component {number}"),
+                _with_title(display.plot, title),
                 name=f"image-{number}",
-                label=f"Component {number} as an image of {grid[0]} by {grid[1]} pixels; largest loadings: {largest}.",
-                width=1.5,
-                height=1.5 * min(2.0, max(0.5, grid[0] / grid[1])) + 0.2,
+                label=f"Component {number} as {rows} by {columns} pixels; largest loadings: {largest}.",
+                width=1.3,
+                height=1.3 * min(2.0, max(0.5, rows / columns)) + 0.3,
             )
         )
-    accuracy = " ".join(f"{number}: {_accuracy(model, number)}" for number in numbers)
-    return ReportFigure(
-        title="Loadings as images",
-        caption="Blue pixels have positive loadings, orange ones negative; stronger colours are larger loadings. "
-        f"{accuracy if known_angles(model) is not None else ''}",
-        svgs=svgs,
-    )
+    caption = "Blue pixels have positive loadings, orange ones negative; stronger colours are larger loadings."
+    if angles is not None:
+        caption += " Angles are the expected distances to the population's own components."
+    return ReportFigure(title="Loadings as images", caption=caption, svgs=svgs)
 
 
 def _largest(display: LoadingsDisplay) -> str:
@@ -136,12 +136,13 @@ def _largest(display: LoadingsDisplay) -> str:
 
 
 def _accuracy(model: Any, number: int) -> str:
-    """Return a sentence on the expected angle of a component; "" if it is not known."""
+    """Return a sentence on the expected angle of a component, and its meaning; "" if it is not known."""
     angles = known_angles(model)
     if angles is None:
         return ""
-    angle = angles[number - 1]
-    return f"Expected to be {angle:.0f}° from the population's own component, {angle_in_words(angle)}."
+    angle, to = angles[number - 1], " to the population's own component" if number == 1 else ""
+    short, advice = angle_in_words(angle)
+    return f"Expected angle{to}: {angle:.0f}°, {short} ({advice})."
 
 
 def _arrows(model: Any) -> Iterator[ReportFigure]:
@@ -154,7 +155,6 @@ def _arrows(model: Any) -> Iterator[ReportFigure]:
         name="biplot",
         label=f"Arrows of the columns {', '.join(display.names)} in the plane of two components.",
         caption="Longer arrows are larger loadings. Columns whose arrows point the same way increase together.",
-        height=3.0,
     )
 
 
@@ -163,7 +163,6 @@ def _maps(model: Any, scores: Any) -> Iterator[ReportFigure]:
     if scores is None:
         return
     display = ScoreMapDisplay.from_histogram(scores)
-    first, second = display.components
     paid = "" if scores.ledger is model.ledger_ else " Its cost is in a ledger of its own, see the warnings."
     for index, group in enumerate((None, *display.groups)):
         shown = int(np.sum(~np.isnan(display.shown(group))))
@@ -171,19 +170,17 @@ def _maps(model: Any, scores: Any) -> Iterator[ReportFigure]:
         def draw(axes: Axes, group: str | None = group) -> object:
             return display.plot(axes, group=group)
 
-        whole = f"Where units lie on components {first} and {second}"
-        threshold = f"fewer than about {display.threshold(group):.0f} units"
+        blank = f"Cells with fewer than about {display.threshold(group):.0f} units are blank"
         explained = (
-            f"Stronger colours are more units. Cells with {threshold} are blank: noise alone would colour a cell, "
-            f"anywhere on the map, in at most {100 * FALSE_ALARM:.0f} % of maps."
+            f"Stronger colours are more units. {blank}: noise alone would colour a cell, anywhere on the map, in "
+            f"at most {100 * FALSE_ALARM:.0f} % of maps."
         )
         yield _drawn(
-            whole if group is None else f"Map of {group}",
+            "Where the units lie" if group is None else f"Map of {group}",
             draw,
             name=f"map-{index}",
             label=f"Map of noisy counts; {shown} of {display.counts.size} cells exceed the noise.",
-            caption=explained + paid if group is None else f"Cells with {threshold} are blank.",
-            height=3.0,
+            caption=explained + paid if group is None else f"{blank}.",
         )
 
 

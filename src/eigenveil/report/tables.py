@@ -10,23 +10,23 @@ from eigenveil.plots import ScreeDisplay
 from eigenveil.plots.style import names_of
 
 _ANGLES = (
-    (10.0, "accurate: can be interpreted on its own"),
-    (30.0, "roughly right: rely on its largest loadings only"),
-    (60.0, "may be mixed with a neighbouring component: interpret the plane of both"),
-    (90.0, "unknown: mostly noise"),
+    (10.0, "accurate", "can be interpreted on its own"),
+    (30.0, "roughly right", "rely on its largest loadings only"),
+    (60.0, "uncertain", "may be mixed with a neighbouring component; interpret the plane of both"),
+    (90.0, "unknown", "mostly noise"),
 )
-"""Upper ends of ranges of angles, in degrees, and what an angle in the range means."""
+"""Upper ends of ranges of angles, in degrees, and what an angle in the range means, in short and in advice."""
 
 
-def angle_in_words(angle: float) -> str:
+def angle_in_words(angle: float) -> tuple[str, str]:
     """Return what an expected angle between a component and the population's own component means.
 
     Examples
     --------
     >>> angle_in_words(4.0), angle_in_words(88.0)
-    ('accurate: can be interpreted on its own', 'unknown: mostly noise')
+    (('accurate', 'can be interpreted on its own'), ('unknown', 'mostly noise'))
     """
-    return next(words for limit, words in _ANGLES if angle <= limit or limit == 90.0)
+    return next((short, advice) for limit, short, advice in _ANGLES if angle <= limit or limit == 90.0)
 
 
 def variance_rows(model: Any) -> Iterator[tuple[str, ...]]:
@@ -45,7 +45,7 @@ def variance_rows(model: Any) -> Iterator[tuple[str, ...]]:
             "unknown" if bought is None else f"{bought.noise:.2g}",
             "unknown" if ratios is None else f"{100 * ratios[i]:.1f} %",
             "unknown" if angles is None else f"{angles[i]:.1f}°",
-            "unknown" if angles is None else angle_in_words(angles[i]),
+            "unknown" if angles is None else ": ".join(angle_in_words(angles[i])),
         )
 
 

@@ -53,8 +53,8 @@ def write_report(
     Formal guarantees
     -----------------
     Post-processing: everything in the report comes from released attributes, the parameters of the fit, `command`
-    and `grid`. The guarantee it states is the budget of the ledger, which holds for everything that is ever charged
-    to the ledger.
+    and `grid`. The guarantee it states is the budget of the ledger, which holds for everything that is ever
+    charged to the ledger.
     """
     text = render_report(model, command=command, scores=scores, grid=grid)
     with written_whole(path) as part:
@@ -76,17 +76,16 @@ def render_report(
     if grid is not None:
         check_grid(grid, model.n_features_in_)
     release = version("eigenveil")
-    methods, references = methods_of(model, release)
     ledger, delta = model.ledger_, as_fitted(model)["delta"]
     reading = read_guarantee(ledger, delta)
     epsilon = epsilon_shown(model, reading)
-    why = why_that_epsilon(model, reading, epsilon)
+    methods, references = methods_of(model, release, epsilon)
     return environment.get_template("page.html").render(
         ledger=ledger,
         private=ledger.private,
         sentence=sentence(model, epsilon),
-        why=why,
-        facts=facts_of(model, why, epsilon),
+        why=why_that_epsilon(model, reading, epsilon),
+        facts=facts_of(model),
         warnings=warnings_of(model, scores),
         reading=reading,
         epsilon=epsilon,
