@@ -76,7 +76,7 @@ def test_axe_finds_nothing_serious(browser_page, report, size, dark):
 @pytest.mark.parametrize("size", list(SIZES))
 def test_everything_has_one_width_and_tiles_leave_no_hole(browser_page, report, size):
     page = browser_page(report, size=size)
-    blocks = "main > section > :not(h2), main > header > p"
+    blocks = ":is(main > section:not(.warnings) > :not(h2), main > .warnings, main > header > p):visible"
     ends = {round(box["x"] + box["width"]) for box in map(_box, page.locator(blocks).all())}
     assert len(ends) == 1, "no ragged right edge"
     for tiles in page.locator(".tiles:visible").all():
@@ -88,9 +88,9 @@ def test_everything_has_one_width_and_tiles_leave_no_hole(browser_page, report, 
 
 def test_the_ledger_opens_with_the_keyboard(browser_page, report):
     page = browser_page(report)
-    entry = page.get_by_text("number of units", exact=True)
+    entries = page.locator(".group:has(summary:has-text('Number of units')) tbody")
     assert page.evaluate("document.documentElement.scrollHeight") < 4500
-    assert not entry.is_visible()
+    assert not entries.is_visible()
     seen = []
     for _ in range(12):
         page.keyboard.press("Tab")
@@ -101,8 +101,8 @@ def test_the_ledger_opens_with_the_keyboard(browser_page, report):
         if seen[-1].startswith("Number"):
             page.keyboard.press("Space")
             break
-    assert "Ledger:" in seen
-    assert entry.is_visible()
+    assert "Ledger:" in seen, seen
+    assert entries.is_visible()
 
 
 def test_wide_tables_scroll_on_a_phone_and_say_so(browser_page, report):
