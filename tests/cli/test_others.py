@@ -160,7 +160,17 @@ def test_demo(eigenveil, tmp_path):
     spiked = output["spiked"]
     assert spiked["eigenveil"] > 0.999
     assert spiked["eigenveil"] > spiked["DP-Gauss-1"] > spiked["k-DP-PCA as printed"]
-    page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
-    assert "score on component 1" in page
-    assert "Component 1 as 8 by 8 pixels" in page
+    assert "score on component 1" in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
     assert load(tmp_path / "demo" / "model").ledger_.private
+
+
+def test_the_report_of_the_demo_shows_digits_as_images(tmp_path):
+    from sklearn.datasets import load_digits
+
+    from eigenveil.cli.implementations.demo import _fit_and_report
+
+    names = [f"row {row} col {column}" for row in range(1, 9) for column in range(1, 9)]
+    page = _fit_and_report(load_digits().data, names, 2, 1.0, tmp_path).read_text(encoding="utf-8")
+    assert "Component 2 as 8 by 8 pixels" in page
+    assert "The fit costs ε = 1 and the map of scores ε = 0.5" in page
+    assert "score on component 1" in page
