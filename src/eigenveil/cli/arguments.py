@@ -142,6 +142,24 @@ def as_fill(given: list[str] | None) -> float | dict[str | int, float] | None:
     return found.get("", found)
 
 
+def as_grid(text: str | None) -> tuple[int, int] | None:
+    """Return the numbers of rows and columns of an image, from ``8x8``.
+
+    Examples
+    --------
+    >>> as_grid("28x28"), as_grid(None)
+    ((28, 28), None)
+    """
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*([0-9]{1,6})\s*[x×]\s*([0-9]{1,6})\s*", text, re.IGNORECASE)
+    if found is None:
+        raise InvalidInputError(
+            f"--grid: expected numbers of rows and columns, got {text!r}.", hint="For example --grid 8x8."
+        )
+    return int(found[1]), int(found[2])
+
+
 def as_names(texts: list[str]) -> list[str]:
     """Split comma-separated names and globs.
 

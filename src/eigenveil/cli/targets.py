@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from eigenveil._atomic_files import written_whole
+from eigenveil._checks import check_grid
 from eigenveil.cli.arguments import check_output_path
 from eigenveil.cli.console import print_json, say
 from eigenveil.cli.summary import as_plain, as_table
@@ -23,10 +24,11 @@ COMMAND_FILE = "command.txt"
 
 @dataclass(frozen=True, kw_only=True)
 class Targets:
-    """Requested outputs: a folder for the model, a file for the report, JSON on stdout."""
+    """Requested outputs: a folder for the model, a file for the report (with its grid), JSON on stdout."""
 
     out: Path | None
     report: Path | None
+    grid: tuple[int, int] | None
     as_json: bool
 
     def check(self, *, force: bool) -> None:
@@ -36,6 +38,14 @@ class Targets:
         for path, folder in ((self.out, True), (self.report, False)):
             if path is not None:
                 check_output_path(path, force=force, folder=folder)
+
+    def check_grid(self, d: int) -> None:
+        """Check that the pixels of the grid are the `d` columns. Called before any budget is spent."""
+        if self.grid is None:
+            return
+        if self.report is None:
+            raise typer.BadParameter("--grid is for the report: give --report too.")
+        check_grid(self.grid, d)
 
     def write(self, model: DPPCA, scores: ScoreMap | None, *, command: str, warnings: list[str]) -> None:
         """Write all requested outputs."""
@@ -47,7 +57,7 @@ class Targets:
         if self.report is not None:
             from eigenveil.report import write_report  # noqa: PLC0415  # matplotlib is slow to import
 
-            write_report(model, self.report, command=command, scores=scores)
+            write_report(model, self.report, command=command, scores=scores, grid=self.grid)
         if self.as_json:
             where = None if self.out is None else str(self.out)
             print_json({**as_plain(model, scores), "warnings": warnings, "model": where})

@@ -6,6 +6,7 @@ from eigenveil.plots.convergence import ConvergenceDisplay
 from eigenveil.plots.cumulative import CumulativeVarianceDisplay
 from eigenveil.plots.ledger import LedgerDisplay
 from eigenveil.plots.loadings import LoadingsDisplay
+from eigenveil.plots.loadings_image import LoadingsImageDisplay
 from eigenveil.plots.score_map import ScoreMapDisplay
 from eigenveil.plots.scree import ScreeDisplay
 
@@ -15,6 +16,7 @@ __all__ = [
     "CumulativeVarianceDisplay",
     "LedgerDisplay",
     "LoadingsDisplay",
+    "LoadingsImageDisplay",
     "ScoreMapDisplay",
     "ScreeDisplay",
 ]

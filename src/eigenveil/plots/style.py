@@ -6,12 +6,25 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
 from eigenveil.errors import InvalidInputError
 
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 """Colours from the palette of Okabe and Ito."""
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
+COUNTS = LinearSegmentedColormap.from_list("counts", [to_rgba(BLUE, 0.12), to_rgba(BLUE, 1.0)])
+"""Colours of counts: more opaque for larger counts, so that they read the same on light and on dark pages."""
+SIGNED = LinearSegmentedColormap.from_list(
+    "signed",
+    [
+        (0.0, to_rgba(ORANGE, 1.0)),
+        (0.5, to_rgba(ORANGE, 0.0)),
+        (0.5, to_rgba(BLUE, 0.0)),
+        (1.0, to_rgba(BLUE, 1.0)),
+    ],
+)
+"""Colours of loadings: orange below 0, blue above, transparent at 0."""
 HATCHES = ("", "///", "...", "xxx")
 MARKERS = ("o", "s", "^", "D")
 LEVEL = 0.95
@@ -60,6 +73,11 @@ def intervals_of(pca: Any, name: str) -> Any:
 def text_colour() -> str:
     """Return matplotlib's current colour of text, which displays use for lines too."""
     return str(mpl.rcParams["text.color"])
+
+
+def page_colour() -> str:
+    """Return matplotlib's current colour of the page, for outlines that set letters apart from a picture."""
+    return str(mpl.rcParams["figure.facecolor"])
 
 
 def axes_or_new(ax: Axes | None) -> Axes:

@@ -13,19 +13,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 _INK = "#010203"
-"""Placeholder for the page's text colour, replaced after drawing. No display uses this colour."""
+_CARD = "#020304"
+"""Placeholders for the page's colours of text and of cards, replaced after drawing. No display uses them."""
 _FONTS = "'DejaVu Sans', Verdana, 'Segoe UI', sans-serif"
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.size": 9.0,
     "hatch.linewidth": 0.7,
+    "figure.facecolor": _CARD,
     **dict.fromkeys(
         ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "hatch.color"), _INK
     ),
 }
 
 
-def inline_svg(draw: Callable[[Axes], object], *, name: str, label: str, height: float = 2.7) -> Markup:
+def inline_svg(
+    draw: Callable[[Axes], object], *, name: str, label: str, width: float = 3.7, height: float = 2.6
+) -> Markup:
     """Draw on new axes with `draw` and return the figure as an `svg` element.
 
     Parameters
@@ -36,11 +40,11 @@ def inline_svg(draw: Callable[[Axes], object], *, name: str, label: str, height:
         Prefix of all ids in the element, so that one page can contain several.
     label : str
         Text for screen readers.
-    height : float
-        Height in inches. The width is 4.2 inches.
+    width, height : float
+        Size in inches, which sets the size of letters: the page stretches the picture to the width it has.
     """
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": name}):
-        figure = Figure(figsize=(4.2, height), layout="constrained")
+        figure = Figure(figsize=(width, height), layout="constrained")
         figure.patch.set_alpha(0.0)
         axes = figure.add_subplot()
         axes.patch.set_alpha(0.0)
@@ -64,4 +68,5 @@ def _for_a_page(svg: str, *, name: str, label: str) -> str:
     svg = re.sub(r"url\(#", f"url(#{name}-", svg)
     svg = svg.replace("xlink:href=", "href=")  # embedded images; HTML uses the plain attribute name
     svg = svg.replace("'DejaVu Sans'", _FONTS)
-    return re.sub(_INK, "currentColor", svg, flags=re.IGNORECASE)
+    svg = svg.replace(_CARD, "var(--card)")
+    return svg.replace(_INK, "currentColor")

@@ -69,9 +69,9 @@ def _fit_and_report(rows: Any, names: list[str], k: int, epsilon: float, out: Pa
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the report shows the warnings
         model.fit(frame)
-        scores = model.private_scores(frame, epsilon=MAP_EPSILON * epsilon, delta=DELTA, bins=12, ledger=ledger)
+        scores = model.private_scores(frame, epsilon=MAP_EPSILON * epsilon, delta=DELTA, bins=10, ledger=ledger)
     save(model, out / "model")
-    return write_report(model, out / "report.html", command="eigenveil demo", scores=scores)
+    return write_report(model, out / "report.html", command="eigenveil demo", scores=scores, grid=(8, 8))
 
 
 def _digits_kept(rows: Any, k: int, epsilon: float) -> dict[str, float]:

@@ -18,6 +18,7 @@ from eigenveil.cli.arguments import (
     as_encode,
     as_engine,
     as_fill,
+    as_grid,
     as_groups,
     as_scale,
 )
@@ -61,6 +62,7 @@ def run(
     memory: o.Memory,
     out: o.Out,
     report: o.ReportFile,
+    grid: o.Grid,
     score_bins: o.ScoreBins,
     score_groups: o.ScoreGroups,
     as_json: o.Json,
@@ -72,6 +74,7 @@ def run(
     with usage_errors():
         files = as_data(data, header=header)
         chosen = as_columns(columns, files)
+        targets = Targets(out=out, report=report, grid=as_grid(grid), as_json=as_json)
         where = as_engine(engine.value, scheduler, memory)
         model = DPPCA(
             components,
@@ -101,13 +104,13 @@ def run(
         request = FitRequest.of(model, files, units, settings=settings)
         operator = request.operator
         assert made_of_rows(operator), "files contain rows"
+        targets.check_grid(operator.d)
         if map_request is not None and map_request.groups is not None:
             check_groups(map_request.groups, files, operator, units)
     if plan_only:
         planned = PlannedFit(request=request, requested=requested, map_request=map_request, units=units)
         show_plan(planned, current, as_json=as_json)
         return
-    targets = Targets(out=out, report=report, as_json=as_json)
     targets.check(force=force)
     if isinstance(where, LocalEngine):  # the workers of a cluster read the files themselves
         kept = where.keeping(operator)
