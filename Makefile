@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DOCS_READY := $(VENV)/.docs-ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow oldest mutants lint format bench rivals setup clean
+.PHONY: help demo test slow oldest mutants lint format bench rivals docs setup clean
 
 help:  ## show this list
 	@echo "eigenveil: differentially private PCA. Targets:"
@@ -18,6 +19,10 @@ $(READY): pyproject.toml constraints.txt hatch_build.py $(wildcard src/eigenveil
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,dask]'
 	@touch $@
 
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
+
 setup: $(READY)  ## create .venv and install everything, pinned by constraints.txt
 
 demo: $(READY)  ## private components of handwritten digits: a table, and a report with pictures
@@ -26,7 +31,7 @@ demo: $(READY)  ## private components of handwritten digits: a table, and a repo
 test: $(READY)  ## set everything up and run the quick tests (all packages, all rules)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-slow: $(READY)  ## statistical and audit tests that take minutes, and the oldest versions
+slow: $(READY) $(DOCS_READY)  ## statistical and audit tests that take minutes, and the oldest versions
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 	$(MAKE) oldest
 
@@ -47,6 +52,10 @@ lint: $(READY)  ## ruff, mypy strict, import-linter
 format: $(READY)  ## let ruff write the code its way
 	$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
+docs: $(DOCS_READY)  ## the documentation site, in build/site; every warning is an error
+	$(BIN)/sphinx-build -W --keep-going -q -c docs/sphinx -d build/doctrees . build/site
+	@echo "Open build/site/index.html in a browser."
+
 bench: $(READY)  ## benchmarks, as ratios; tables go to benchmarks/results
 	$(BIN)/python benchmarks/sampler.py
 	$(BIN)/python benchmarks/one_pass.py
@@ -59,4 +68,4 @@ rivals: $(READY)  ## eigenveil beside diffprivlib and OpenDP, which get environm
 	$(BIN)/python benchmarks/rivals.py
 
 clean:  ## remove what make has made
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-diffprivlib $(VENV)-opendp .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo-output
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-diffprivlib $(VENV)-opendp .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build/site build/doctrees demo-output
