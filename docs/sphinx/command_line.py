@@ -1,14 +1,15 @@
-"""The directive ``commands``: arguments and options of every command, from typer's own description of them."""  # noqa: INP001
+"""Appends every command to docs/reference/command-line.md, from typer's own description of it."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import typer
-from docutils import nodes
-from docutils.parsers.rst import Directive
-from docutils.statemachine import StringList
+
 from eigenveil.cli.app import app as application
 from eigenveil.cli.overview import ABOUT, COMMANDS, EXIT_CODES, OPTIONS, STREAMS, USAGE
+
+PAGE = "docs/reference/command-line"
 
 
 def lines() -> Iterator[str]:
@@ -26,7 +27,8 @@ def _command(name: str, command: Any, parent: Any) -> Iterator[str]:
     yield from (f"## eigenveil {name}", "", f"`{command.get_usage(context).removeprefix('Usage: ')}`", "")
     yield from (_plain(command.help), "")
     for title, kind in (("Arguments", "argument"), ("Options", "option")):
-        records = [one.get_help_record(context) for one in command.get_params(context) if one.param_type_name == kind]
+        shown = [one for one in command.get_params(context) if one.param_type_name == kind]
+        records = [one.get_help_record(context) for one in shown]
         if any(records):
             yield from (f"**{title}**", "")
             yield from _definitions(dict(filter(None, records)))
@@ -40,23 +42,17 @@ def _definitions(described: dict[str, str]) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Return help text as Markdown: nothing in it is markup."""
-    for sign in "\\*_<[":
-        text = text.replace(sign, "\\" + sign)
-    return text
+    """Return help text as Markdown: options become code, and nothing else is markup."""
+    escaped = re.sub(r"([\\*_<\[])", r"\\\1", text)
+    return re.sub(r"(?<!\S)(\(?)(--[a-z][a-z-]*)", r"\1`\2`", escaped)
 
 
-class Commands(Directive):
-    """Insert the reference of the command line."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return the parsed reference."""
-        found = nodes.section()
-        self.state.nested_parse(StringList(list(lines()), source="eigenveil --help"), 0, found, match_titles=True)
-        return list(found.children)
+def _append(_app: Any, page: str, source: list[str]) -> None:
+    if page == PAGE:
+        source[0] += "\n" + "\n".join(lines())
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.add_directive("commands", Commands)
+    app.connect("source-read", _append)
     return {"parallel_read_safe": True}

@@ -1,9 +1,10 @@
 """Sphinx configuration of the documentation site (``make docs``).
 
-The source folder is the repository itself: pages keep the relative links that they have on GitHub, also those to
-CONTRIBUTING.md and to the tables in benchmarks/results. Nothing is loaded from a network, neither here nor by the
-pages.
-"""  # noqa: INP001  # read by Sphinx
+Sphinx, because our docstrings are reStructuredText with tables and sections of their own ("Formal guarantees"),
+which napoleon renders, and because the search of its pages works without a server. The source folder is the
+repository itself: pages keep the relative links that they have on GitHub, also those to CONTRIBUTING.md and to the
+tables in benchmarks/results. Nothing is loaded from a network, neither here nor by the pages.
+"""
 
 import logging
 import sys
@@ -41,13 +42,14 @@ extensions = [
     "repository_pages",
 ]
 default_role = "py:obj"
-add_module_names = False
+smartquotes_action = "D"  # dashes only: quotes in the help of commands are to be copied
 
+myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 4
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
-nb_merge_streams = True
+nb_output_stderr = "remove"
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -61,8 +63,13 @@ copybutton_prompt_is_regexp = True
 
 html_theme = "furo"
 html_title = "eigenveil"
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0072b2", "color-brand-content": "#0067a3"},
+    "dark_css_variables": {"color-brand-primary": "#56b4e9", "color-brand-content": "#6dbdeb"},
+}
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_show_copyright = False
 html_show_sphinx = False
 html_copy_source = False
 templates_path = ["templates"]

@@ -1,4 +1,4 @@
-"""Runs the code of docs/gallery.md while the page is read, and puts each picture below the code that draws it."""  # noqa: INP001
+"""Runs the code of docs/gallery.md while the page is read, and puts each picture below the code that draws it."""
 
 import doctest
 from pathlib import Path

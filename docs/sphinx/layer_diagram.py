@@ -1,4 +1,4 @@
-"""Draws the diagram of docs/architecture.md, which GitHub draws with Mermaid, without any script or network."""  # noqa: INP001
+"""Draws the diagram of docs/architecture.md, which GitHub draws with Mermaid, without any script or network."""
 
 import re
 from html import escape
