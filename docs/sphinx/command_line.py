@@ -14,7 +14,7 @@ PAGE = "docs/reference/command-line"
 
 def lines() -> Iterator[str]:
     """Yield the reference as lines of Markdown."""
-    yield from (f"`{USAGE}`", "", ABOUT, "", f"{STREAMS} {EXIT_CODES}", "")
+    yield from (f"`{USAGE}`", "", ABOUT, "", _plain(f"{STREAMS} {EXIT_CODES}"), "")
     yield from _definitions(OPTIONS)
     group: Any = typer.main.get_command(application)
     context = group.make_context("eigenveil", ["plan"], resilient_parsing=True)

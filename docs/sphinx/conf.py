@@ -52,6 +52,7 @@ nb_execution_timeout = 300
 nb_output_stderr = "remove"
 
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 autodoc_typehints = "none"
 napoleon_google_docstring = False
 napoleon_use_param = False

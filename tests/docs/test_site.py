@@ -1,4 +1,4 @@
-"""The documentation site has every page, public name and display, and its links lead somewhere without a network."""
+"""The documentation site has every page, public name and display; its links lead somewhere, without a network."""
 
 import html
 import importlib
