@@ -3,6 +3,7 @@
 import html
 import importlib
 import re
+import shutil
 import subprocess
 import sys
 import zlib
@@ -19,6 +20,8 @@ from .pages import HOUSE, blocks
 DOCS = HOUSE / "docs"
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
 MODULES = ("datasets", "metrics", "plots", "theory", "schedules", "samples", "errors", "privacy", "engines")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+OFFLINE = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
 SITE_ONLY = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", "tests/mutants/results.md"}
 """Pages outside docs that the navigation has, too."""
 
@@ -175,3 +178,14 @@ def test_gallery_and_commands_are_filled_in(site):
     commands = (site / "docs" / "reference" / "command-line.html").read_text("utf-8")
     assert all(f'id="eigenveil-{name}"' in commands for name in ("plan", "fit", "transform", "inspect", "report"))
     assert "--score-map" in commands
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_search_works_without_a_server(site, tmp_path):
+    address = f"{(site / 'search.html').as_uri()}?q=ledger"
+    options = [*OFFLINE.split(), f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000", "--dump-dom"]
+    done = subprocess.run(  # noqa: S603
+        [CHROMIUM, *options, address], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert "docs/reference/privacy.html#eigenveil.Ledger" in done.stdout
