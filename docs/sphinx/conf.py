@@ -7,8 +7,10 @@ tables in benchmarks/results. Nothing is loaded from a network, neither here nor
 """
 
 import logging
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from jupyter_client.manager import KernelManager
 
@@ -52,7 +54,6 @@ nb_execution_timeout = 300
 nb_output_stderr = "remove"
 
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
 autodoc_typehints = "none"
 napoleon_google_docstring = False
 napoleon_use_param = False
@@ -70,8 +71,20 @@ html_theme_options = {
 }
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_show_copyright = False
 html_show_sphinx = False
 html_copy_source = False
 templates_path = ["templates"]
 html_additional_pages = {"index": "front.html"}
+
+
+def _shorten(*described: Any) -> tuple[str, str] | None:
+    """Return a signature with ``tuning=Tuning(...)`` instead of all fields of a default value."""
+    signature, returned = described[-2:]
+    return signature and (re.sub(r"=([A-Z]\w+)\((?:[^()]|\([^()]*\))*\)", r"=\1(...)", signature), returned)
+
+
+def setup(app: Any) -> None:
+    """Register with Sphinx."""
+    app.connect("autodoc-process-signature", _shorten)
