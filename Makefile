@@ -6,10 +6,11 @@ LIGHT := $(VENV)/.light
 READY := $(VENV)/.ready
 BUILT_FROM := pyproject.toml constraints.txt hatch_build.py $(wildcard src/eigenveil/kernels/*.[ch])
 INSTALL := -m pip install --quiet --disable-pip-version-check
+DOCS_READY := $(VENV)/.docs-ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow oldest mutants lint format bench rivals wheels setup clean
+.PHONY: help demo test slow oldest mutants lint format bench rivals wheels docs setup clean
 
 help:  ## show this list
 	@echo "eigenveil: differentially private PCA. Targets:"
@@ -30,6 +31,10 @@ $(READY): $(BUILT_FROM) | $(BIN)/python
 	@$(BIN)/python $(INSTALL) -c constraints.txt -e '.[test,lint,dask]'
 	@touch $(LIGHT) $@
 
+$(DOCS_READY): $(READY)
+	@$(BIN)/python $(INSTALL) -c constraints.txt -e '.[docs]'
+	@touch $@
+
 setup: $(READY)  ## create .venv and install everything, pinned by constraints.txt
 
 demo: $(LIGHT)  ## private components of handwritten digits: a table, and a report with pictures
@@ -39,7 +44,7 @@ demo: $(LIGHT)  ## private components of handwritten digits: a table, and a repo
 test: $(READY)  ## set everything up and run the quick tests (all packages, all rules)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-slow: $(READY)  ## statistical and audit tests that take minutes, and the oldest versions
+slow: $(READY) $(DOCS_READY)  ## statistical and audit tests that take minutes, and the oldest versions
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 	$(MAKE) oldest
 
@@ -59,6 +64,10 @@ lint: $(READY)  ## ruff, mypy strict, import-linter
 
 format: $(READY)  ## let ruff write the code its way
 	$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+docs: $(DOCS_READY)  ## the documentation site, in build/site; every warning is an error
+	$(BIN)/sphinx-build -W --keep-going -q -c docs/sphinx -d build/doctrees . build/site
+	@echo "Open build/site/index.html in a browser."
 
 bench: $(READY)  ## benchmarks, as ratios; tables go to benchmarks/results
 	$(BIN)/python benchmarks/sampler.py
