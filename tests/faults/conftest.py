@@ -33,6 +33,13 @@ class Outcome:
         """The grants of noise, as entries of a ledger should show them."""
         return [tuple(mark["granted"]) for mark in self.marks if "granted" in mark]
 
+    def check_synced(self) -> None:
+        """Before noise is granted, the folder's list of names is on the disk too: after a power cut the charge stays."""
+        synced = True
+        for mark in self.marks:
+            synced = {"os.rename": False, "fsync": synced or mark.get("folder")}.get(mark.get("file"), synced)
+            assert synced or "granted" not in mark
+
     @property
     def drawn(self) -> int:
         """Number of noisy values that the child made."""
@@ -74,7 +81,7 @@ class Server:
         self._process.wait(timeout=60)
 
 
-SETTINGS = ("kill", "last_mark", "torn", "limits", "user", "marked")
+SETTINGS = ("kill", "last_mark", "pause", "torn", "limits", "user", "marked")
 """Settings of a trial; the others are arguments of the work."""
 
 if not hasattr(os, "fork"):

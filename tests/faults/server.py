@@ -13,6 +13,7 @@ import os
 import resource
 import select
 import signal
+import stat
 import sys
 import time
 import traceback
@@ -25,15 +26,27 @@ PIPE_BYTES = 1 << 16
 
 
 class Marks:
-    """Marks of a child. At the mark with number `last` it kills itself, before it writes that mark."""
+    """Marks of a child. At the mark with number `last` it kills itself, before it writes that mark.
 
-    def __init__(self, pipe: int, folder: str, last: int | None) -> None:
-        self._pipe, self._folder, self._last = pipe, folder, last
+    At the mark with number `pause` it waits until there is a file "go" in its folder, or for a second.
+    """
+
+    def __init__(self, pipe: int, folder: str, last: int | None, pause: int | None) -> None:
+        self._pipe, self._folder, self._last, self._pause = pipe, folder, last, pause
         self._count = 0
+
+    def _wait(self) -> None:
+        self._pause = None
+        until = time.monotonic() + 1
+        Path("paused").touch()
+        while time.monotonic() < until and not Path("go").exists():
+            time.sleep(0.01)
 
     def add(self, **mark) -> None:
         if self._count == self._last:
             os.kill(os.getpid(), signal.SIGKILL)
+        if self._count == self._pause:
+            self._wait()
         self._count += 1
         os.write(self._pipe, json.dumps(mark).encode() + b"\n")
 
@@ -54,7 +67,7 @@ class Marks:
         fsync, release, marks = os.fsync, Grant.release, self
 
         def synced(handle) -> None:
-            marks.add(file="fsync")
+            marks.add(file="fsync", folder=stat.S_ISDIR(os.fstat(handle).st_mode))
             fsync(handle)
 
         def granting(buy):
@@ -88,7 +101,7 @@ def child(trial: dict, pipe: int) -> int:
         os.setgroups([])
         os.setgid(trial["user"])
         os.setuid(trial["user"])
-    marks = Marks(pipe, trial["folder"], trial.get("last_mark"))
+    marks = Marks(pipe, trial["folder"], trial.get("last_mark"), trial.get("pause"))
     if trial.get("marked", True):
         marks.install()
     try:

@@ -179,7 +179,7 @@ SOURCES = (
     ),
     Mutant(
         "stream: saved elsewhere, it leaves a checkpoint that can be loaded",
-        "src/eigenveil/algorithms/stream/tracked_stream.py",
+        "src/eigenveil/algorithms/stream/checkpoint.py",
         "before.retire()",
         "pass",
         ("tests/algorithms/stream/test_tracked_stream.py",),
