@@ -16,6 +16,9 @@ try:
 except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
 
+CHECK_FOLDER = "Check the free space and the permissions of its folder."
+"""Hint for a file that could not be written."""
+
 CAN_LOCK = fcntl is not None
 """Whether this system has the file locks of `locked`."""
 
@@ -37,13 +40,19 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     ['note']
     """
     whole = pathlib.Path(path)
+    with explained_write_errors(whole), replacing(whole) as part:
+        yield part
+
+
+@contextmanager
+def replacing(whole: pathlib.Path) -> Iterator[pathlib.Path]:
+    """As `written_whole`, but raise `OSError` as it is."""
     part = beside(whole)
     try:
-        with explained_write_errors(whole):
-            yield part
-            to_disk(part)
-            part.replace(whole)
-            to_disk(whole.parent)
+        yield part
+        to_disk(part)
+        part.replace(whole)
+        to_disk(whole.parent)
     finally:
         with contextlib.suppress(OSError):  # the first error matters
             part.unlink(missing_ok=True)
@@ -57,7 +66,7 @@ def explained_write_errors(path: pathlib.Path) -> Iterator[None]:
     except OSError as error:
         raise InvalidInputError(
             f"{str(path)!r} could not be written: {error.strerror or type(error).__name__}.",
-            hint="Check the free space and the permissions of its folder.",
+            hint=CHECK_FOLDER,
         ) from error
 
 

@@ -23,6 +23,8 @@ from faults import work
 
 FILE_EVENTS = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "fcntl.flock")
 PIPE_BYTES = 1 << 16
+LIMIT = 200
+"""Seconds after which a child is given up."""
 
 
 class Marks:
@@ -130,11 +132,14 @@ def run(trial: dict) -> dict:
     os.close(writing)
     kill = trial.get("kill")  # [marks, seconds after the last of them]
     text, due = b"", None
+    end = started + LIMIT
     while True:
         if kill is not None and due is None and text.count(b"\n") >= kill[0]:
             due = time.monotonic() + kill[1]
-        wait = 300.0 if due is None else max(0.0, due - time.monotonic())
+        wait = max(0.0, (end if due is None else due) - time.monotonic())
         ready, _, _ = select.select([reading], [], [], wait)
+        if not ready and time.monotonic() >= end:
+            os.kill(number, signal.SIGKILL)
         if due is not None and time.monotonic() >= due:
             os.kill(number, signal.SIGKILL)
             kill, due = None, None
@@ -148,6 +153,8 @@ def run(trial: dict) -> dict:
     folder = Path(trial["folder"])
     said = {name: (folder / name).read_text(encoding="utf-8", errors="replace") for name in ("out", "err")}
     marks = [json.loads(line) for line in text.splitlines()]
+    if time.monotonic() >= end:
+        raise TimeoutError(f"the child has not ended after {LIMIT} s")
     return {"status": status, "marks": marks, "seconds": time.monotonic() - started, **said}
 
 

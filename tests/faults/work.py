@@ -8,6 +8,7 @@ import time
 import warnings
 from pathlib import Path
 
+import duckdb  # noqa: F401  # loaded before the fork
 import numpy as np
 
 import eigenveil as ev
@@ -35,7 +36,11 @@ def command_with_clock(marks, *, line: list[str], steps: list[float]) -> None:
 
 
 def command_with_memory(marks, *, line: list[str], more: int) -> None:
-    """A command that may take `more` bytes of address space beyond what the process already has."""
+    """A command that may take `more` bytes of address space beyond what the process already has.
+
+    One product is made before, since OpenBLAS waits forever for its work space if there is no memory for it.
+    """
+    _ = np.ones((300, 300)) @ np.ones((300, 300))
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + more,) * 2)
     command(marks, line=line)
