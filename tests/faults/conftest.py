@@ -34,7 +34,7 @@ class Outcome:
         return [tuple(mark["granted"]) for mark in self.marks if "granted" in mark]
 
     def check_synced(self) -> None:
-        """Before noise is granted, the folder's list of names is on the disk too: after a power cut the charge stays."""
+        """Before noise is granted, the folder's list of names is on the disk: a power cut cannot hide the charge."""
         synced = True
         for mark in self.marks:
             synced = {"os.rename": False, "fsync": synced or mark.get("folder")}.get(mark.get("file"), synced)
@@ -58,7 +58,7 @@ class Server:
             "NO_COLOR": "1",
             "COLUMNS": "200",
         }
-        self._process = subprocess.Popen(  # noqa: S603
+        self._process = subprocess.Popen(
             [sys.executable, "-m", "faults.server"],
             env=environment,
             stdin=subprocess.PIPE,
@@ -90,7 +90,7 @@ if not hasattr(os, "fork"):
 
 @pytest.fixture(autouse=True)
 def _recompute_every_ledger():
-    """Not here: hundreds of ledgers are read that other processes charged. `ledgers.check` compares their entries."""
+    """Not here: the ledgers were charged by other processes, hundreds of times. `ledgers.check` looks at them."""
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from faults import work
 
-FILE_EVENTS = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "fcntl.flock")
+FILE_EVENTS = ("os.rename", "os.remove", "os.mkdir", "os.rmdir")
 PIPE_BYTES = 1 << 16
 LIMIT = 200
 """Seconds after which a child is given up."""
@@ -53,9 +53,8 @@ class Marks:
         os.write(self._pipe, json.dumps(mark).encode() + b"\n")
 
     def audit(self, event: str, arguments: tuple) -> None:
-        if event == "fcntl.flock" or (event in FILE_EVENTS and self._here(arguments[0])):
-            self.add(file=event)
-        elif event == "open" and self._here(arguments[0]) and arguments[2] & (os.O_WRONLY | os.O_RDWR):
+        changes = event in FILE_EVENTS or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR))
+        if event == "fcntl.flock" or (changes and self._here(arguments[0])):
             self.add(file=event)
 
     def _here(self, path: object) -> bool:

@@ -100,7 +100,9 @@ def test_a_ledger_file_that_grows(server, data, disk, tmp_path, record_property)
     assert fit(server, data, tmp_path, "--json", "--ledger", book).status == 0, "goes on when there is space"
     record_property("fault", "disk full while a ledger file grows")
     record_property("trials", len(ends))
-    record_property("checked", "exit 1, the file is whole, no noise without a written charge; goes on when there is space")
+    record_property(
+        "checked", "exit 1, the file is whole, no noise without a written charge; goes on when there is space"
+    )
 
 
 @pytest.mark.parametrize("pages", [0, 1, 8])
@@ -138,16 +140,20 @@ def test_a_saved_model(disk):
 @pytest.mark.filterwarnings("ignore:batches of 400 slots")
 @pytest.mark.parametrize("pages", [0, 1])
 def test_a_checkpoint(disk, pages):
-    """A batch that cannot be recorded is not charged. After a restart the stream goes on from the last good files."""
+    """A batch that cannot be recorded is not charged. After a restart, the last good files are continued."""
     path = disk.folder / "checkpoint"
     stream = TrackedStream(1, epsilon=1.0, delta=1e-6, batch_size=400)
     rows = np.random.default_rng(0).normal(size=(800, 3))
     stream.add(rows[:300])
     stream.save(path)
     disk.fill(pages * PAGE)
-    with pytest.raises(InvalidInputError, match=f"checkpoint.* could not be written: {FULL}"):
+
+    def close_and_save():
         stream.add(rows[300:700])
         stream.save(path)
+
+    with pytest.raises(InvalidInputError, match=f"checkpoint.* could not be written: {FULL}"):
+        close_and_save()
     assert (stream.ledger.mu == 0) == (pages == 0)
     (disk.folder / "filler").unlink()
     again = TrackedStream.load(path)
@@ -158,7 +164,7 @@ def test_a_checkpoint(disk, pages):
 
 @pytest.mark.parametrize("units", [None, "id"])
 def test_temporary_files(disk, tmp_path, monkeypatch, units):
-    """Numbers from a text file are then read from the text in every pass; people cannot be sorted without space."""
+    """A text file is then parsed in every pass; people cannot be sorted without space."""
     rows = np.random.default_rng(0).normal(size=(4000, 10))
     table = pa.table({"id": np.arange(4000) // 2, **{f"x{i}": column for i, column in enumerate(rows.T)}})
     pc.write_csv(table, tmp_path / "rows.csv")

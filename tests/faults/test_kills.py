@@ -1,4 +1,4 @@
-"""kill -9 at every operation on files and at random instants: of a fit with a ledger file, a stream, and `save`."""
+"""kill -9 at every operation on files and at random instants: fits with a ledger file, streams, and `save`."""
 
 import itertools
 import random
@@ -57,7 +57,7 @@ class Fits:
         if (self.folder / "model").exists():
             assert ev.load(self.folder / "model").ledger_.private
         if found.status == REFUSED:
-            assert REQUESTED > before.remaining_mu, "refused although the budget covers it"
+            assert before.remaining_mu < REQUESTED, "refused although the budget covers it"
             assert not found.granted
             self.refused += 1
             self.start()
@@ -89,17 +89,19 @@ def test_fits_killed_around_their_first_charge(server, data, tmp_path):
 
 @pytest.mark.slow
 def test_fits_killed_at_every_mark(server, data, tmp_path, record_property):
-    fits = Fits(server, data, tmp_path, "tracked")
+    fits = Fits(server, data, tmp_path, "dp-gauss-1")
     marks = len(fits.run().marks)
     for last in range(marks):
         fits.run(last_mark=last)
         if last % 20 == 0:
             fits.run()
     recompute(ledgers.read(fits.book))
-    assert fits.killed >= 0.9 * marks, "rounds vary a little from fit to fit"
+    assert fits.killed >= 0.9 * marks
     record_property("fault", "SIGKILL before each file operation and grant of a fit with a ledger file")
     record_property("trials", fits.killed)
-    record_property("checked", "every grant of noise is in the file; the file is whole; the cap holds; restart goes on")
+    record_property(
+        "checked", "every grant of noise is in the file; the file is whole; the cap holds; restart goes on"
+    )
 
 
 @pytest.mark.slow
@@ -201,13 +203,15 @@ def test_streams_killed_at_every_file_operation_of_two_batches(server, tmp_path,
 def test_streams_killed_at_random_instants(server, tmp_path, units, record_property):
     streams = Streams(server, tmp_path, units)
     marks = len(streams.run().marks)
-    for last in range(marks):
+    for last in range(110):  # two batches and several saves
         streams.run(last_mark=last)
         streams.start()
     for kill in random_kills(100, marks // 2, seed=2):
         streams.run(kill=kill)
-    assert streams.killed >= marks + 60
-    record_property("fault", f"SIGKILL at every mark and at random instants of a stream with checkpoints ({units})")
+    assert streams.killed >= 170
+    record_property(
+        "fault", f"SIGKILL at every mark and at random instants of a stream with checkpoints ({units})"
+    )
     record_property("trials", streams.killed)
     record_property(
         "checked", "a batch whose noise could have been seen counts as closed; its rows and ids are not used again"
@@ -264,4 +268,6 @@ def test_saves_killed_at_random_instants(server, tmp_path, there, record_propert
     assert saves.killed >= 60
     record_property("fault", f"SIGKILL at random instants of `save` ({'over a model' if there else 'new folder'})")
     record_property("trials", saves.killed)
-    record_property("checked", "the folder has the old model or the new one, to the bit, or is absent; saving again works")
+    record_property(
+        "checked", "the folder has the old model or the new one, to the bit, or is absent; saving again works"
+    )

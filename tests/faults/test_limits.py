@@ -62,7 +62,9 @@ def test_fits_with_little_memory(server, wide, tmp_path, record_property):
 
 # -- permissions ---------------------------------------------------------------------------------
 
-needs_root = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="needs root, to become another user")
+needs_root = pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() != 0, reason="needs root, to become another user"
+)
 
 
 @pytest.fixture

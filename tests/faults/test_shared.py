@@ -1,4 +1,4 @@
-"""Several processes on one ledger file or one checkpoint: no entry is lost, no budget spent twice, none waits forever."""
+"""Several processes on one ledger file or checkpoint: no entry is lost, and no budget is spent twice."""
 
 import random
 import shutil
@@ -31,7 +31,7 @@ def servers(server):
         one.close()
 
 
-def spend_all(server, data, folder, book, epsilon, kills):
+def spend_all(server, data, folder, book, *, epsilon, kills):
     """Fit again and again until the ledger file refuses; a busy file is tried again, as the error says."""
     folder.mkdir()
     flags = ["--ledger", str(book), "--cap-epsilon", "1", "--epsilon", str(epsilon), "--json"]
@@ -56,7 +56,9 @@ def share(servers, data, tmp_path, *, epsilon, kills=()):
     kills = iter([*kills])
     with ThreadPoolExecutor(len(servers)) as pool:
         jobs = [
-            pool.submit(spend_all, server, data, tmp_path / str(number), names[number], epsilon, kills)
+            pool.submit(
+                spend_all, server, data, tmp_path / str(number), names[number], epsilon=epsilon, kills=kills
+            )
             for number, server in enumerate(servers)
         ]
         outcomes = [outcome for job in jobs for outcome in job.result(timeout=900)]
@@ -82,8 +84,12 @@ def test_processes_share_a_ledger_file(servers, data, tmp_path, processes, recor
     done = sum(outcome.status == 0 for outcome in outcomes)
     assert done > 20
     record_property("fault", f"{processes} processes charge one ledger file, half of them by a symbolic link")
-    record_property("trials", f"{done} fits and {sum(outcome.status == 1 for outcome in outcomes)} that met a lock")
-    record_property("checked", "the file has exactly the charges of all processes; the cap holds; all come to an end")
+    record_property(
+        "trials", f"{done} fits and {sum(outcome.status == 1 for outcome in outcomes)} that met a lock"
+    )
+    record_property(
+        "checked", "the file has exactly the charges of all processes; the cap holds; all come to an end"
+    )
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import numpy as np
 import eigenveil as ev
 import eigenveil.cli.app
 import eigenveil.cli.implementations.fit
-import eigenveil.report  # noqa: F401  # loaded before the fork
+import eigenveil.report  # loaded before the fork
 from eigenveil.algorithms.stream.tracked_stream import TrackedStream
 
 BATCH = 40

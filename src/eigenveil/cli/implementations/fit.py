@@ -126,10 +126,15 @@ def run(
             map_data = score_map_data(map_request, files, rows, units)
             scores = buy_score_map(model, map_request, map_data, model.ledger_, watch)
     try:
-        targets.write(model, scores, command=shlex.join(["eigenveil", *sys.argv[1:]]), warnings=messages)
+        targets.write(model, scores, command=_command(), warnings=messages)
     except BaseException:
         say("The fit is complete, but not all of its results were written. Count its budget as spent.")
         raise
+
+
+def _command() -> str:
+    """Return the command. Bytes of file names that are not valid text are shown as escapes."""
+    return shlex.join(["eigenveil", *sys.argv[1:]]).encode("utf-8", "backslashreplace").decode()
 
 
 def _account(
