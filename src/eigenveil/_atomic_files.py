@@ -1,4 +1,4 @@
-"""Atomic writing of files: a file exists completely or not at all. Locks for files that several processes write."""
+"""Atomic writing of files: a file exists completely or not at all. Locks for files of several processes."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Outcome:
         return [tuple(mark["granted"]) for mark in self.marks if "granted" in mark]
 
     def check_synced(self) -> None:
-        """Before noise is granted, the folder's list of names is on the disk: a power cut cannot hide the charge."""
+        """Before noise is granted, the folder's list of names is on the disk: a power cut hides no charge."""
         synced = True
         for mark in self.marks:
             synced = {"os.rename": False, "fsync": synced or mark.get("folder")}.get(mark.get("file"), synced)

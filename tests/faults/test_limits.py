@@ -21,7 +21,7 @@ def fit_line(path, *flags):
 
 
 def starve(server, data, folder, megabytes):
-    """A fit that may take some megabytes more than the process has; returns its exit code."""
+    """A fit that may take some megabytes more than the process has; returns its exit code, and what it said."""
     folder.mkdir()
     line = ["fit", str(data / "wide.parquet"), "--out", "model", "--ledger", "budget.json"]
     found = server("command_with_memory", folder, line=line, more=int(megabytes * 2**20))
@@ -34,7 +34,7 @@ def starve(server, data, folder, megabytes):
         assert not found.granted or "Count this budget as spent" in found.err
     else:
         assert ev.load(folder / "model").ledger_.mu == ledger.mu
-    return found.status
+    return found.status, found.err
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +46,17 @@ def wide(data):
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")  # noqa: PTH110
 def test_a_fit_without_memory_fails_cleanly(server, wide, tmp_path):
-    assert [starve(server, wide, tmp_path / str(size), size) for size in (8, 1500)] == [1, 0]
+    code, said = starve(server, wide, tmp_path / "little", 8)
+    assert code == 1
+    assert "there is not enough memory" in said, "and not that the file is damaged"
+    assert starve(server, wide, tmp_path / "enough", 1500)[0] == 0
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")  # noqa: PTH110
 def test_fits_with_little_memory(server, wide, tmp_path, record_property):
     sizes = [1.15**step for step in range(10, 50)]
-    ends = [starve(server, wide, tmp_path / str(size), size) for size in sizes]
+    ends = [starve(server, wide, tmp_path / str(size), size)[0] for size in sizes]
     assert {0, 1} == set(ends)
     record_property("fault", "RLIMIT_AS from 4 to 940 MB above what the process has")
     record_property("trials", f"{len(ends)} fits, of which {sum(ends)} failed")

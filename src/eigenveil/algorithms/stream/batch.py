@@ -91,7 +91,7 @@ class Seen(Uncopied):
 
     @property
     def key_hash(self) -> str:
-        """Hash of the key. It identifies the file with the ids of this stream, and is public: the key is random."""
+        """Public hash of the random key. It identifies the file with the ids of this stream."""
         return hashlib.sha256(self.key).hexdigest()
 
     def empty(self, ids: Sequence[bytes | None], batch: OpenBatch) -> BoolArray:
