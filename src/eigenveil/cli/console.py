@@ -30,6 +30,10 @@ from eigenveil.errors import (
 FAILED, USAGE, REFUSED = 1, 2, 3
 """Exit codes: failure while running, invalid arguments (typer's own code), privacy budget exceeded."""
 NOT_PRIVATE = "not private"
+_SHORT_OF_MEMORY = (
+    "error: there is not enough memory.\n"
+    "Hint: Limit the memory for rows by --memory, choose fewer columns, or close other programs."
+)
 
 
 @functools.cache
@@ -75,6 +79,12 @@ def runs_work_module(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(FAILED) from None
         except OSError as error:
             _exit_with(f"error: {error.filename or 'a file'}: {error.strerror or type(error).__name__}.", FAILED)
+        except MemoryError:  # its own text may state the number of rows
+            _exit_with(_SHORT_OF_MEMORY, FAILED)
+        except RuntimeError as error:
+            if "start new thread" not in str(error):
+                raise
+            _exit_with(_SHORT_OF_MEMORY, FAILED)
         except KeyboardInterrupt:
             _exit_with("interrupted.", FAILED)
 

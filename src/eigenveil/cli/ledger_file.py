@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,16 +10,11 @@ from pathlib import Path
 
 import typer
 
-from eigenveil._atomic_files import written_whole
+from eigenveil._atomic_files import CAN_LOCK, explained_write_errors, locked, written_whole
 from eigenveil.cli.console import usage_errors
 from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.ledger import as_account
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system
-    fcntl = None  # type: ignore[assignment]
 
 _SLACK = 1 + 1e-10
 """Relative tolerance for rounding when a request is compared with the remaining budget."""
@@ -78,13 +72,15 @@ class Account:
 def open_ledger(account: Account) -> Iterator[Ledger]:
     """Open the ledger of a file, or create one. Every charge is written to disk before its noise is drawn.
 
-    Each write replaces the file atomically, so that a crash leaves the last complete version.
+    Each write replaces the file atomically, so that a crash leaves the last complete version. A symbolic link is
+    followed: all links to a file are one account.
     """
-    with _exclusive_lock(account.path):
+    path = account.path.resolve()
+    with _exclusive_lock(path):
         ledger = as_account(ledger_before_fit(account))  # the lock guarantees that no other process charges it
         refuse_overspending(account.requested, ledger)
-        _write(account.path, ledger)
-        with ledger.watched(lambda _: _write(account.path, ledger)):
+        _write(path, ledger)
+        with ledger.watched(lambda _: _write(path, ledger)):
             yield ledger
 
 
@@ -170,18 +166,12 @@ def _write(path: Path, ledger: Ledger) -> None:
 @contextmanager
 def _exclusive_lock(path: Path) -> Iterator[None]:
     """Lock the ledger file. Two processes that read it at once could each spend all of the remaining budget."""
-    if fcntl is None:
+    if not CAN_LOCK:
         raise EigenveilError("ledger files need file locks, which this system does not support.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise EigenveilError(
-                f"another process is charging {str(path)!r}; no noise was drawn.",
-                hint="Try again when it has finished.",
-            ) from None
+    with explained_write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    busy = EigenveilError(
+        f"another process is charging {str(path)!r}; no noise was drawn.", hint="Try again when it has finished."
+    )
+    with locked(path, busy=busy):
         yield
-    finally:
-        os.close(handle)

@@ -50,6 +50,7 @@ class Targets:
     def write(self, model: DPPCA, scores: ScoreMap | None, *, command: str, warnings: list[str]) -> None:
         """Write all requested outputs."""
         if self.out is not None:
+            (self.out / COMMAND_FILE).unlink(missing_ok=True)  # of the model that is replaced
             save(model, self.out)
             save_map(scores, model, self.out)
             with written_whole(self.out / COMMAND_FILE) as part:

@@ -27,7 +27,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors import numpy as tensor_file
 
-from eigenveil._atomic_files import beside, to_disk, written_whole
+from eigenveil._atomic_files import CHECK_FOLDER, beside, replacing, to_disk
 from eigenveil.errors import InvalidInputError
 from eigenveil.persistence.json_codec import DTYPES, Arrays
 from eigenveil.persistence.strict_json import DamagedFileError, canonical, parse
@@ -78,14 +78,14 @@ def _write_into(folder: pathlib.Path, content: dict[str, Any], arrays: Arrays, v
     tensors = tensor_file.save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
     digest = hashlib.sha256(tensors).hexdigest()
     name = _tensors_name(digest)
-    with written_whole(folder / name) as part:
+    with replacing(folder / name) as part:
         part.write_bytes(tensors)
     # 2
     sizes = {name: {"dtype": array.dtype.name, "shape": list(array.shape)} for name, array in arrays.items()}
     described = {"tensors": {"sha256": digest, "sizes": sizes}, "content": content, "schema": SCHEMA}
     checksum = hashlib.sha256(canonical(described)).hexdigest()
     head = {"format": FORMAT, "schema": SCHEMA, "eigenveil": version, "sha256": checksum, **described}
-    with written_whole(folder / JSON_NAME) as part:
+    with replacing(folder / JSON_NAME) as part:
         part.write_text(json.dumps(head, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     # 3
     if before not in (None, name):
@@ -214,7 +214,7 @@ def os_errors_as(done: str, path: pathlib.Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = "Pass the folder that was passed to eigenveil.save." if done == "read" else ""
+        hint = "Pass the folder that was passed to eigenveil.save." if done == "read" else CHECK_FOLDER
         raise InvalidInputError(
             f"the model at {str(path)!r} could not be {done}: {error.strerror or type(error).__name__}.", hint=hint
         ) from error

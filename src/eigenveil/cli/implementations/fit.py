@@ -128,7 +128,16 @@ def run(
         if map_request is not None:
             map_data = score_map_data(map_request, files, request.operator, units)
             scores = buy_score_map(model, map_request, map_data, model.ledger_, watch)
-    targets.write(model, scores, command=shlex.join(["eigenveil", *sys.argv[1:]]), warnings=messages)
+    try:
+        targets.write(model, scores, command=_command(), warnings=messages)
+    except BaseException:
+        say("The fit is complete, but not all of its results were written. Count its budget as spent.")
+        raise
+
+
+def _command() -> str:
+    """Return the command. Bytes of file names that are not valid text are shown as escapes."""
+    return shlex.join(["eigenveil", *sys.argv[1:]]).encode("utf-8", "backslashreplace").decode()
 
 
 def _account(

@@ -39,7 +39,10 @@ def find(data: Any) -> tuple[str, list[str]]:
             f"expected files of one format, got {', '.join(sorted(formats))}.",
             hint="Select the files with a glob such as 'folder/**/*.parquet'.",
         )
-    return formats.pop(), files
+    found = formats.pop()
+    if found in ("parquet", "feather"):  # Arrow takes names as UTF-8 only
+        _refuse_odd_names(files)
+    return found, files
 
 
 def find_files(data: Any) -> list[str]:
@@ -89,6 +92,15 @@ def _format(file: Path) -> str:
     if file.suffix.lower() not in FORMATS:
         raise InvalidInputError(f"cannot determine the format of {str(file)!r} from its extension.", hint=_ENDINGS)
     return FORMATS[file.suffix.lower()]
+
+
+def _refuse_odd_names(files: Iterable[str]) -> None:
+    for file in files:
+        if file != file.encode("utf-8", "replace").decode():
+            raise UnreadableError(
+                f"the name {file!a} is not valid text in the encoding of this process.",
+                hint="Rename the file. If its name looks right in the shell, set PYTHONUTF8=1.",
+            )
 
 
 def _refuse_twice(files: Iterable[Path]) -> None:
