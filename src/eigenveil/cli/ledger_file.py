@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ except ImportError:  # not a POSIX system
 
 _SLACK = 1 + 1e-10
 """Relative tolerance for rounding when a request is compared with the remaining budget."""
+_MOST = 1 << 28
+"""Maximum size of a ledger file, in bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +75,31 @@ class Account:
     """(epsilon, delta) budget of all fits together. If None, a new file gets the requested budget."""
     relation: str
     seeded: bool
+
+
+def account_file(path: Path) -> Path:
+    """Return the file of an account: the target of a link, so that all links to a ledger charge the same file.
+
+    Every charge replaces the file, which would replace the link and leave its target uncharged. For the same
+    reason a file with several names (hard links) is refused.
+    """
+    try:
+        file = path.resolve(strict=True) if path.is_symlink() else path
+        about = file.stat()
+    except FileNotFoundError:
+        if not path.is_symlink():
+            return path
+        raise InvalidInputError(
+            f"{str(path)!r} is a link to a file that does not exist.", hint="Remove it, or name the ledger file."
+        ) from None
+    except RuntimeError:  # a loop of links
+        raise InvalidInputError(f"{str(path)!r} is a link to itself.", hint="Name the ledger file.") from None
+    if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1 or about.st_size > _MOST:
+        raise InvalidInputError(
+            f"expected {str(path)!r} to be a regular file of one name and at most {_MOST >> 20} MiB.",
+            hint="Copies under other names (hard links) would not see the charges. Remove all but one.",
+        )
+    return file
 
 
 @contextmanager
@@ -173,7 +201,8 @@ def _exclusive_lock(path: Path) -> Iterator[None]:
     if fcntl is None:
         raise EigenveilError("ledger files need file locks, which this system does not support.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW  # a link could create a file anywhere
+    handle = os.open(path.with_name(f".{path.name}.lock"), flags, 0o666)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

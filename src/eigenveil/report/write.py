@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from eigenveil._atomic_files import written_whole
+from eigenveil._printable import printable
 from eigenveil.estimators.settings import as_fitted
 from eigenveil.estimators.uncertainty import known_angles, known_components_for
 from eigenveil.plots import ScreeDisplay
@@ -60,6 +62,7 @@ def render_report(model: Any, *, command: str | None = None, scores: Any = None)
         loader=PackageLoader("eigenveil.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -88,6 +91,11 @@ def render_report(model: Any, *, command: str | None = None, scores: Any = None)
         command=command,
         version=release,
     )
+
+
+def _shown(value: Any) -> Any:
+    """Return what the page shows: control characters in text, such as column names, as their codes."""
+    return value if isinstance(value, Markup) or not isinstance(value, str) else printable(value, keep="\n\t")
 
 
 def _epsilon_shown(epsilon: float, reading: Reading | None) -> str:

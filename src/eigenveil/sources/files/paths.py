@@ -50,6 +50,8 @@ def find_files(data: Any) -> list[str]:
 
 
 def _expand(one: str | os.PathLike[str]) -> list[Path]:
+    if not os.fspath(one):  # which would be the current folder
+        raise UnreadableError("expected a path, got an empty text.", hint="'.' is the current folder.")
     path = Path(one).expanduser()
     if path.is_dir():
         return _inside(path)

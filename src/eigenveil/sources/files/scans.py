@@ -239,7 +239,13 @@ def _feather_batches(path: str, names: list[str]) -> Iterator[pa.RecordBatch]:
         places = [found.index(name) for name in names]
         reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=places))
         for number in range(reader.num_record_batches):  # no batch is held here while the next one is decoded
-            yield reader.get_batch(number).select(names)
+            yield _valid(reader.get_batch(number).select(names))
+
+
+def _valid(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the batch; raise if its buffers are inconsistent, as reading them could crash."""
+    batch.validate(full=True)
+    return batch
 
 
 def _dataset_batches(dataset: Any, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
@@ -253,4 +259,4 @@ def _dataset_batches(dataset: Any, names: Sequence[str], height: int) -> Iterato
         use_threads=True,
         cache_metadata=False,
     )
-    yield from scanner.to_batches()
+    yield from map(_valid, scanner.to_batches())
