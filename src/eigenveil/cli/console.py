@@ -69,7 +69,7 @@ def runs_work_module(command: Callable[..., None]) -> Callable[..., None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(FAILED) from None
         except OSError as error:
-            where = printable(os.fsdecode(error.filename or "a file"))
+            where = printable(str(error.filename or "a file"))
             _exit_with(f"error: {where}: {error.strerror or type(error).__name__}.", FAILED)
         except MemoryError:
             _exit_with("error: the data do not fit in memory.\nHint: Select fewer columns with --columns.", FAILED)

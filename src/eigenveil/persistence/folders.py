@@ -206,10 +206,11 @@ def read_regular(path: pathlib.Path, *, most: int, least: int = 0, links: bool =
         raise DamagedFileError(f"{path.name} is a symbolic link.", hint="Remove it, or replace it by the file.")
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags if links else flags | getattr(os, "O_NOFOLLOW", 0))
+    about = os.fstat(handle)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(handle)
+        raise DamagedFileError(f"{path.name} is not a regular file.")
     with os.fdopen(handle, "rb") as file:
-        about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            raise DamagedFileError(f"{path.name} is not a regular file.")
         if not least <= about.st_size <= most:
             raise DamagedFileError(f"{path.name} has an impossible size.", hint=_DAMAGED)
         return file.read(most + 1)

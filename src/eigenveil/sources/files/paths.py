@@ -20,6 +20,7 @@ FORMATS = {
     ".npy": "npy",
     ".npz": "npz",
 }
+_PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".7z")
 _ENDINGS = "Supported extensions: " + ", ".join(FORMATS) + "."
 
 
@@ -89,7 +90,10 @@ def _hidden(file: Path) -> bool:
 
 def _format(file: Path) -> str:
     if file.suffix.lower() not in FORMATS:
-        raise InvalidInputError(f"cannot determine the format of {str(file)!r} from its extension.", hint=_ENDINGS)
+        packed = "Unpack it first. " if file.suffix.lower() in _PACKED else ""
+        raise InvalidInputError(
+            f"cannot determine the format of {str(file)!r} from its extension.", hint=packed + _ENDINGS
+        )
     return FORMATS[file.suffix.lower()]
 
 
