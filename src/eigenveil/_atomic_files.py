@@ -78,7 +78,8 @@ def locked(path: pathlib.Path, *, busy: EigenveilError | None = None) -> Iterato
     """
     lock = path.with_name(f".{path.name}.lock")
     with explained_write_errors(lock):
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        # a link could create a file anywhere
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX if busy is None else fcntl.LOCK_EX | fcntl.LOCK_NB)

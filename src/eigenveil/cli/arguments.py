@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenveil._atomic_files import beside
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources import CsvFiles
@@ -41,7 +42,7 @@ def as_columns(texts: list[str] | None, data: Any) -> list[str] | list[int] | No
     names = as_names(texts)
     if has_named_columns(data):
         return names
-    if not all(name.isdecimal() for name in names):
+    if not all(map(_is_position, names)):
         raise InvalidInputError(
             "columns of arrays have no names.",
             hint="Give positions, starting at 0: --columns 0,2 selects the first and third column.",
@@ -131,7 +132,7 @@ def as_fill(given: list[str] | None) -> float | dict[str | int, float] | None:
         return None
     pairs = [[part.strip() for part in text.rpartition("=")[::2]] for text in given]
     try:
-        found = {int(column) if column.isdecimal() else column: float(number) for column, number in pairs}
+        found = {int(column) if _is_position(column) else column: float(number) for column, number in pairs}
     except ValueError:
         found = {}
     if len(found) != len(given) or ("" in found and len(found) > 1):
@@ -248,13 +249,18 @@ def _by_column(texts: list[str], data: Any, *, what: str, hint: str) -> list[tup
     pairs: list[tuple[Any, str]] = []
     for text in texts:
         key, equals, value = (part.strip() for part in text.rpartition("="))
-        if not (key and equals and (named or key.isdecimal())):
+        if not (key and equals and (named or _is_position(key))):
             expected = "a column and a value, as in age=10" if named else "a position and a value, as in 0=10"
             raise InvalidInputError(f"{what}: expected {expected}; got {text!r}.", hint=hint)
         pairs.append((key if named else int(key), value))
     if len({key for key, _ in pairs}) != len(pairs):
         raise InvalidInputError(f"{what} names a column twice.", hint=hint)
     return pairs
+
+
+def _is_position(text: str) -> bool:
+    """Return whether the text is a position of a column; Python refuses to convert thousands of digits."""
+    return text.isdecimal() and len(text) < 20
 
 
 def _numbers(text: str, how_many: int | None, what: str, hint: str) -> list[float]:
@@ -295,6 +301,6 @@ def check_output_path(path: Path, *, force: bool, folder: bool) -> None:
             hint="Create it first, or choose another folder.",
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    trial = path.parent / f".{path.name}.trial"
-    trial.touch()
+    trial = beside(path)
+    trial.touch(exist_ok=False)
     trial.unlink()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from eigenveil.privacy.ledger import as_account
 
 _SLACK = 1 + 1e-10
 """Relative tolerance for rounding when a request is compared with the remaining budget."""
+_MOST = 1 << 28
+"""Maximum size of a ledger file, in bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,14 +71,38 @@ class Account:
     seeded: bool
 
 
+def account_file(path: Path) -> Path:
+    """Return the file of an account: the target of a link, so that all links to a ledger charge the same file.
+
+    Every charge replaces the file, which would replace the link and leave its target uncharged. For the same
+    reason a file with several names (hard links) is refused.
+    """
+    try:
+        file = path.resolve(strict=True) if path.is_symlink() else path
+        about = file.stat()
+    except FileNotFoundError:
+        if not path.is_symlink():
+            return path
+        raise InvalidInputError(
+            f"{str(path)!r} is a link to a file that does not exist.", hint="Remove it, or name the ledger file."
+        ) from None
+    except RuntimeError:  # a loop of links
+        raise InvalidInputError(f"{str(path)!r} is a link to itself.", hint="Name the ledger file.") from None
+    if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1 or about.st_size > _MOST:
+        raise InvalidInputError(
+            f"expected {str(path)!r} to be a regular file of one name and at most {_MOST >> 20} MiB.",
+            hint="Copies under other names (hard links) would not see the charges. Remove all but one.",
+        )
+    return file
+
+
 @contextmanager
 def open_ledger(account: Account) -> Iterator[Ledger]:
     """Open the ledger of a file, or create one. Every charge is written to disk before its noise is drawn.
 
-    Each write replaces the file atomically, so that a crash leaves the last complete version. A symbolic link is
-    followed: all links to a file are one account.
+    Each write replaces the file atomically, so that a crash leaves the last complete version.
     """
-    path = account.path.resolve()
+    path = account.path
     with _exclusive_lock(path):
         ledger = as_account(ledger_before_fit(account))  # the lock guarantees that no other process charges it
         refuse_overspending(account.requested, ledger)

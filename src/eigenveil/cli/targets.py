@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,16 +11,35 @@ from rich.console import Console
 
 from eigenveil._atomic_files import written_whole
 from eigenveil._checks import check_grid
+from eigenveil._printable import printable
 from eigenveil.cli.arguments import check_output_path
 from eigenveil.cli.console import print_json, say
 from eigenveil.cli.summary import as_plain, as_table
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.scores.score_map import ScoreMap
 from eigenveil.persistence import save
+from eigenveil.persistence.folders import read_regular
 from eigenveil.persistence.score_maps import save_map
+from eigenveil.persistence.strict_json import DamagedFileError
 
 COMMAND_FILE = "command.txt"
 """File in the model folder with the command that created the model, for reports."""
+_MOST_COMMAND = 1 << 20
+"""Maximum size of this file, in bytes."""
+
+
+def read_command(folder: Path) -> str | None:
+    """Return the command that created the model in a folder, or None if it is not known.
+
+    The file is refused if it is a link. A report shows its text, so the folder of someone else could make a report
+    publish any file of its reader.
+    """
+    if not os.path.lexists(folder / COMMAND_FILE):
+        return None
+    try:
+        return read_regular(folder / COMMAND_FILE, most=_MOST_COMMAND, links=False).decode("utf-8").strip()
+    except UnicodeDecodeError:
+        raise DamagedFileError(f"{COMMAND_FILE} is not UTF-8 text.", hint="Remove the file.") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +74,7 @@ class Targets:
             save(model, self.out)
             save_map(scores, model, self.out)
             with written_whole(self.out / COMMAND_FILE) as part:
-                part.write_text(command + "\n", encoding="utf-8")
+                part.write_text(printable(command) + "\n", encoding="utf-8")
         if self.report is not None:
             from eigenveil.report import write_report  # noqa: PLC0415  # matplotlib is slow to import
 
@@ -66,4 +86,4 @@ class Targets:
             Console(stderr=True, highlight=False).print(as_table(model, warnings=False))
         for name, path in (("model", self.out), ("report", self.report)):
             if path is not None:
-                say(f"{name}: {path}")
+                say(f"{name}: {printable(str(path))}")

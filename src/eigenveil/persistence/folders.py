@@ -60,7 +60,7 @@ def write_folder(path: pathlib.Path, content: dict[str, Any], arrays: Arrays, *,
 def read_folder(path: pathlib.Path) -> tuple[dict[str, Any], Arrays]:
     """Return content and arrays of the model in a folder, after all checks."""
     with os_errors_as("read", path):
-        head = _checked_head(parse(_read(path / JSON_NAME, most=MOST_JSON)))
+        head = _checked_head(parse(read_regular(path / JSON_NAME, most=MOST_JSON)))
         sizes = _checked_sizes(head["tensors"]["sizes"])
         content = head["content"]
         described = {"tensors": head["tensors"], "content": content, "schema": SCHEMA}
@@ -95,7 +95,8 @@ def _write_into(folder: pathlib.Path, content: dict[str, Any], arrays: Arrays, v
 def _named_tensors(folder: pathlib.Path) -> str | None:
     """Return the name of the tensors file of the existing model, or None."""
     try:
-        return _tensors_name(_checked_head(parse(_read(folder / JSON_NAME, most=MOST_JSON)))["tensors"]["sha256"])
+        head = _checked_head(parse(read_regular(folder / JSON_NAME, most=MOST_JSON)))
+        return _tensors_name(head["tensors"]["sha256"])
     except (OSError, DamagedFileError):
         return None
 
@@ -119,7 +120,7 @@ def _is_model(path: pathlib.Path) -> bool:
     if not (path / JSON_NAME).exists():
         return all(_is_model_file(file.name) for file in path.iterdir())  # left by an interrupted save
     try:
-        return bool(parse(_read(path / JSON_NAME, most=MOST_JSON))["format"] == FORMAT)
+        return bool(parse(read_regular(path / JSON_NAME, most=MOST_JSON))["format"] == FORMAT)
     except (DamagedFileError, KeyError, TypeError):
         return False
 
@@ -172,7 +173,7 @@ def _checked_sizes(sizes: Any) -> dict[str, tuple[str, tuple[int, ...]]]:
 def _read_tensors(path: pathlib.Path, digest: str, sizes: dict[str, tuple[str, tuple[int, ...]]]) -> Arrays:
     """Read the tensors. Raise unless checksum, names, types and shapes match `model.json`."""
     stated = sum(_bytes(dtype, shape) for dtype, shape in sizes.values())
-    data = _read(path / _tensors_name(digest), most=stated + MOST_HEADER + 8, least=stated + 8)
+    data = read_regular(path / _tensors_name(digest), most=stated + MOST_HEADER + 8, least=stated + 8)
     if hashlib.sha256(data).hexdigest() != digest:
         raise DamagedFileError("the checksum of the tensors does not match model.json.", hint=_DAMAGED)
     if 8 + int.from_bytes(data[:8], "little") + stated != len(data):
@@ -196,13 +197,20 @@ def _bytes(dtype: str, shape: tuple[int, ...]) -> int:
     return total
 
 
-def _read(path: pathlib.Path, *, most: int, least: int = 0) -> bytes:
-    """Read a whole file. Raise unless it is a regular file whose size is within the limits."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+def read_regular(path: pathlib.Path, *, most: int, least: int = 0, links: bool = True) -> bytes:
+    """Read a whole file. Raise unless it is a regular file whose size is within the limits.
+
+    `links` says whether the file may be a symbolic link, as in folders of downloaded models.
+    """
+    if not links and path.is_symlink():
+        raise DamagedFileError(f"{path.name} is a symbolic link.", hint="Remove it, or replace it by the file.")
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags if links else flags | getattr(os, "O_NOFOLLOW", 0))
+    about = os.fstat(handle)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(handle)
+        raise DamagedFileError(f"{path.name} is not a regular file.")
     with os.fdopen(handle, "rb") as file:
-        about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            raise DamagedFileError(f"{path.name} is not a regular file.")
         if not least <= about.st_size <= most:
             raise DamagedFileError(f"{path.name} has an impossible size.", hint=_DAMAGED)
         return file.read(most + 1)

@@ -8,6 +8,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
+from eigenveil._printable import printable
 from eigenveil.errors import InvalidInputError
 
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
@@ -91,6 +92,7 @@ def axes_or_new(ax: Axes | None) -> Axes:
 
 def titled(ax: Axes, title: str, guarantee: str) -> None:
     """Set the title, with the guarantee below it, and hide the top and right sides of the frame."""
+    title = as_drawn(printable(title))
     ax.set_title(f"{title}\n({guarantee})" if guarantee else title, fontsize="medium")
     ax.spines[["top", "right"]].set_visible(False)
 
@@ -103,14 +105,20 @@ def check_component(component: int, k: int) -> int:
 
 
 def shortened(text: str, longest: int = 28) -> str:
-    """Truncate a label to at most `longest` characters.
+    """Truncate a label to at most `longest` characters, and return it as text that matplotlib draws as it is.
 
     Examples
     --------
     >>> shortened("a rather long name of a column", 12)
     'a rather lo…'
     """
-    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+    text = printable(text)
+    return as_drawn(text if len(text) <= longest else text[: longest - 1].rstrip() + "…")
+
+
+def as_drawn(text: str) -> str:
+    """Return the text with dollar signs that matplotlib does not read as the start of a formula."""
+    return text.replace("$", r"\$")
 
 
 def names_of(pca: Any) -> tuple[str, ...]:

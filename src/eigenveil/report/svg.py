@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ import matplotlib as mpl
 from markupsafe import Markup, escape
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from eigenveil._printable import printable
 
 _INK = "#010203"
 _CARD = "#020304"
@@ -50,7 +53,9 @@ def inline_svg(
         axes.patch.set_alpha(0.0)
         draw(axes)
         text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # the page has other fonts
+            figure.savefig(text, format="svg", metadata={"Date": None})
     return Markup(_for_a_page(text.getvalue(), name=name, label=label))  # noqa: S704  # matplotlib escapes names
 
 
@@ -61,7 +66,7 @@ def _for_a_page(svg: str, *, name: str, label: str) -> str:
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
     box = re.search(r'viewBox="[^"]*"', svg)
     assert box is not None, "matplotlib writes a viewBox"
-    head = f'<svg {box.group()} role="img" aria-label="{escape(label)}">'
+    head = f'<svg {box.group()} role="img" aria-label="{escape(printable(label))}">'
     svg = head + svg[svg.index(">") + 1 :]
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = re.sub(r'(?:xlink:)?href="#', f'href="#{name}-', svg)

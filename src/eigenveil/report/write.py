@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from eigenveil._atomic_files import written_whole
 from eigenveil._checks import check_grid
+from eigenveil._printable import printable
 from eigenveil.estimators.settings import as_fitted
 from eigenveil.report.facts import epsilon_shown, facts_of, sentence, why_that_epsilon
 from eigenveil.report.ledger_groups import ledger_groups
@@ -70,6 +72,7 @@ def render_report(
         loader=PackageLoader("eigenveil.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -101,3 +104,8 @@ def render_report(
         command=command,
         version=release,
     )
+
+
+def _shown(value: Any) -> Any:
+    """Return what the page shows: control characters in text, such as column names, as their codes."""
+    return value if isinstance(value, Markup) or not isinstance(value, str) else printable(value, keep="\n\t")

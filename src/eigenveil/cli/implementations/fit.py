@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer
 
+from eigenveil._printable import printable
 from eigenveil.cli import options as o
 from eigenveil.cli.arguments import (
     as_bounds,
@@ -23,7 +24,7 @@ from eigenveil.cli.arguments import (
     as_scale,
 )
 from eigenveil.cli.console import NOT_PRIVATE, collected_warnings, say, stderr_console, usage_errors, warn
-from eigenveil.cli.ledger_file import Account, RequestedBudget, ledger_before_fit, open_ledger
+from eigenveil.cli.ledger_file import Account, RequestedBudget, account_file, ledger_before_fit, open_ledger
 from eigenveil.cli.plan_only import PlannedFit, show_plan
 from eigenveil.cli.score_map import buy_score_map, check_groups, request_score_map, score_map_data
 from eigenveil.cli.targets import Targets
@@ -152,7 +153,7 @@ def _account(
     if cap is not None:
         Budget.from_epsilon_delta(*cap)
     seeded = model.random_state is not None
-    return Account(path=path, requested=requested, cap=cap, relation=model.relation, seeded=seeded)
+    return Account(path=account_file(path), requested=requested, cap=cap, relation=model.relation, seeded=seeded)
 
 
 def _current_ledger(account: Account) -> Ledger:
@@ -184,7 +185,7 @@ def _report_spending_on_failure(watch: Watch, account: Account | None) -> Iterat
         raise
     except BaseException:
         if watch.last is not None:
-            where = "" if account is None else f" and recorded in {account.path}"
+            where = "" if account is None else f" and recorded in {printable(str(account.path))}"
             say(
                 f"No model was written. {watch.last.step} releases were charged{where}: {watch.last.share:.0%} of "
                 "the budget of this fit. Count this budget as spent."

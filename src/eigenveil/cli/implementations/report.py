@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from eigenveil._checks import check_grid
+from eigenveil._printable import printable
 from eigenveil.cli.arguments import as_grid, check_output_path
 from eigenveil.cli.console import say, usage_errors
-from eigenveil.cli.targets import COMMAND_FILE
+from eigenveil.cli.targets import read_command
 from eigenveil.persistence import load
 from eigenveil.persistence.score_maps import load_map
 from eigenveil.report import write_report
@@ -29,7 +30,5 @@ def run(
             check_grid(shape, loaded.n_features_in_)
     scores = load_map(loaded, model)
     check_output_path(out, force=force, folder=False)
-    made_by = model / COMMAND_FILE
-    command_line = made_by.read_text(encoding="utf-8").strip() if made_by.exists() else None
-    write_report(loaded, out, command=command_line, scores=scores, grid=shape)
-    say(f"report: {out}")
+    write_report(loaded, out, command=read_command(model), scores=scores, grid=shape)
+    say(f"report: {printable(str(out))}")

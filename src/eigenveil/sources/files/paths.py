@@ -20,6 +20,7 @@ FORMATS = {
     ".npy": "npy",
     ".npz": "npz",
 }
+_PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".7z")
 _ENDINGS = "Supported extensions: " + ", ".join(FORMATS) + "."
 
 
@@ -53,6 +54,8 @@ def find_files(data: Any) -> list[str]:
 
 
 def _expand(one: str | os.PathLike[str]) -> list[Path]:
+    if not os.fspath(one):  # which would be the current folder
+        raise UnreadableError("expected a path, got an empty text.", hint="'.' is the current folder.")
     path = Path(one).expanduser()
     if path.is_dir():
         return _inside(path)
@@ -90,7 +93,10 @@ def _hidden(file: Path) -> bool:
 
 def _format(file: Path) -> str:
     if file.suffix.lower() not in FORMATS:
-        raise InvalidInputError(f"cannot determine the format of {str(file)!r} from its extension.", hint=_ENDINGS)
+        packed = "Unpack it first. " if file.suffix.lower() in _PACKED else ""
+        raise InvalidInputError(
+            f"cannot determine the format of {str(file)!r} from its extension.", hint=packed + _ENDINGS
+        )
     return FORMATS[file.suffix.lower()]
 
 
