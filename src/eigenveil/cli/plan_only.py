@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from eigenveil.cli.console import print_json
-from eigenveil.cli.ledger_file import RequestedBudget, refuse_overspending
 from eigenveil.cli.score_map import ScoreMapRequest
 from eigenveil.estimators.request import FitRequest
+from eigenveil.persistence.ledger_file import RequestedBudget, refuse_overspending
 from eigenveil.privacy import Ledger
 from eigenveil.sources import Layout
 

@@ -8,17 +8,13 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from eigenveil._atomic_files import written_whole
-from eigenveil.cli.arguments import check_output_path
 from eigenveil.cli.console import print_json, say
 from eigenveil.cli.summary import as_plain, as_table
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.scores.score_map import ScoreMap
 from eigenveil.persistence import save
+from eigenveil.persistence.outputs import check_output_path, save_command
 from eigenveil.persistence.score_maps import save_map
-
-COMMAND_FILE = "command.txt"
-"""File in the model folder with the command that created the model, for reports."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +38,7 @@ class Targets:
         if self.out is not None:
             save(model, self.out)
             save_map(scores, model, self.out)
-            with written_whole(self.out / COMMAND_FILE) as part:
-                part.write_text(command + "\n", encoding="utf-8")
+            save_command(command, self.out)
         if self.report is not None:
             from eigenveil.report import write_report  # noqa: PLC0415  # matplotlib is slow to import
 

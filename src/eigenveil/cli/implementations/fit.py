@@ -22,7 +22,6 @@ from eigenveil.cli.arguments import (
     as_scale,
 )
 from eigenveil.cli.console import NOT_PRIVATE, collected_warnings, say, stderr_console, usage_errors, warn
-from eigenveil.cli.ledger_file import Account, RequestedBudget, ledger_before_fit, open_ledger
 from eigenveil.cli.plan_only import PlannedFit, show_plan
 from eigenveil.cli.progress import Watch, count_rows
 from eigenveil.cli.score_map import buy_score_map, check_groups, request_score_map, score_map_data
@@ -33,6 +32,7 @@ from eigenveil.estimators import DPPCA
 from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.settings import read_settings
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
+from eigenveil.persistence.ledger_file import Account, RequestedBudget, ledger_before_fit, open_ledger
 from eigenveil.privacy import Budget, Ledger
 
 
@@ -145,7 +145,8 @@ def _account(
 
 def _current_ledger(account: Account) -> Ledger:
     """Return the ledger as it is now. Errors and warnings about it come before the data are opened."""
-    ledger = ledger_before_fit(account)
+    with usage_errors():
+        ledger = ledger_before_fit(account)
     if not account.seeded and not ledger.private:
         reasons = "; ".join(ledger.reasons)
         warn(

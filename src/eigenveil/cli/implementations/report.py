@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eigenveil.cli.arguments import check_output_path
 from eigenveil.cli.console import say
-from eigenveil.cli.targets import COMMAND_FILE
 from eigenveil.persistence import load
+from eigenveil.persistence.outputs import check_output_path, load_command
 from eigenveil.persistence.score_maps import load_map
 from eigenveil.report import write_report
 
@@ -22,7 +21,5 @@ def run(
     loaded = load(model)
     scores = load_map(loaded, model)
     check_output_path(out, force=force, folder=False)
-    made_by = model / COMMAND_FILE
-    command_line = made_by.read_text(encoding="utf-8").strip() if made_by.exists() else None
-    write_report(loaded, out, command=command_line, scores=scores)
+    write_report(loaded, out, command=load_command(model), scores=scores)
     say(f"report: {out}")
