@@ -39,6 +39,7 @@ function follow(slider) {
     slider.setAttribute("aria-valuetext", `epsilon ${epsilon}`);
     document.getElementById("epsilon").textContent = epsilon;
   };
+  show(); // a browser may restore another position than that of the page
   slider.addEventListener("input", () => {
     show();
     clearTimeout(timer);
@@ -48,7 +49,6 @@ function follow(slider) {
       await renew(address);
     }, 150);
   });
-  show();
 }
 
 for (const slider of document.querySelectorAll("[data-values]")) follow(slider);
