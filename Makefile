@@ -15,7 +15,7 @@ help:  ## show this list
 
 $(READY): pyproject.toml constraints.txt hatch_build.py $(wildcard src/eigenveil/kernels/*.[ch])
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,dask]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,dask,browser]'
 	@touch $@
 
 setup: $(READY)  ## create .venv and install everything, pinned by constraints.txt

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from eigenveil.cli.implementations import app as implementation
-from eigenveil.errors import MissingExtraError
+from eigenveil.errors import MissingExtraError, UnreadableError
 from eigenveil.privacy import Ledger
 
 COMMAND = [sys.executable, "-m", "eigenveil.cli", "app", "--no-browser"]
@@ -45,6 +45,11 @@ def test_without_the_extra_the_command_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(MissingExtraError, match=r"needs uvicorn, .*\nHint: pip install 'eigenveil\[app\]'"):
         implementation.run(data=None, port=0, browser=False)
+
+
+def test_a_file_that_does_not_exist_is_an_error():
+    with pytest.raises(UnreadableError, match="there is no file or folder"):
+        implementation.run(data="nowhere.csv", port=0, browser=False)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

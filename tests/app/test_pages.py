@@ -4,6 +4,7 @@ import html
 import json
 import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ def test_a_folder_lists_its_data_files(visitor, folder):
     [
         ("", "expected the path of a file or folder"),
         ("a\0b", "expected the path of a file or folder"),
+        ("../" * 30 + "etc/shadow", "cannot determine the format"),
         ("nowhere.csv", "there is no file or folder"),
         ("/etc/passwd", "cannot determine the format"),
         ("no/*.csv", "no file matches"),
@@ -56,6 +58,16 @@ def test_folders_that_do_not_exist(visitor, folder):
     assert visitor.get("/").status_code == 200  # the current folder
     assert visitor.get("/nowhere").status_code == 404
     assert visitor.get("/fits/1").status_code == 404
+
+
+def test_folders_that_may_not_be_read(visitor, monkeypatch):
+    def refuse(_):
+        raise PermissionError(13, "Permission denied", "/secret")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    page = visitor.get("/")
+    assert page.status_code == 400
+    assert "/secret: Permission denied." in words(page)
 
 
 # -- columns -----------------------------------------------------------------------------------------

@@ -50,8 +50,8 @@ def list_folder(folder: str) -> Listing:
 
 def absolute(path: str) -> Path:
     """Return the absolute path of what a user has typed."""
-    if not path.strip() or "\0" in path:
-        raise InvalidInputError("expected the path of a file or folder, got none.")
+    if not path.strip() or "\0" in path or not _is_text(path):
+        raise InvalidInputError("expected the path of a file or folder, as text, got none.")
     return Path(os.path.abspath(Path(path.strip()).expanduser()))  # noqa: PTH100  # keeps links, unlike resolve
 
 

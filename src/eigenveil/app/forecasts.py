@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter, ScalarFormatter
 
 from eigenveil.app.choices import STEPS, PublicGuess
+from eigenveil.engines.local import single_threaded_blas
 from eigenveil.planner import Expected, Plan, explain, plan
 from eigenveil.plots.style import BLUE, ORANGE
 from eigenveil.report.svg import inline_svg
@@ -34,7 +35,8 @@ class Forecasts:
 
         def compute() -> Plan:
             spread = "rows" if guess.rows_each == 1 else guess.rows_each
-            return plan(guess.n, d, k, epsilon=STEPS, delta=delta, spectrum=guess.spectrum, spread=spread)
+            with single_threaded_blas():  # many small products, for which threads would wait for each other
+                return plan(guess.n, d, k, epsilon=STEPS, delta=delta, spectrum=guess.spectrum, spread=spread)
 
         with self._lock:
             if key not in self._plans:
@@ -88,7 +90,8 @@ def expectation(found: Plan, step: int) -> str:
 
 def meaning(found: Plan, step: int) -> str:
     """Return what epsilon means for an attacker, in words."""
-    return " ".join(explain(found.rows[step].epsilon, found.delta).split())
+    text = " ".join(explain(found.rows[step].epsilon, found.delta).split()).partition(": ")[2]
+    return f"{text[0].upper()}{text[1:]}"
 
 
 @lru_cache(maxsize=64)
@@ -109,8 +112,9 @@ def curve(found: Plan, step: int) -> Markup:
         axes.xaxis.set_major_locator(FixedLocator([0.1, 0.2, 0.5, 1, 2, 5, 10]))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(ScalarFormatter())
-        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None, symbol=" %"))
-        axes.set_ylim(top=1.0 + 0.03 * (1.0 - min(low)))
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
+        bottom = min(0.8, *low)  # a good plan looks good, and not like a steep curve
+        axes.set_ylim(bottom - 0.03 * (1 - bottom), 1 + 0.05 * (1 - bottom))
         axes.set_xlabel("ε")
         axes.set_ylabel("captured variance")
 

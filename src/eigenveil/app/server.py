@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import uvicorn
 
-from eigenveil.app.files import absolute
+from eigenveil.app.files import columns_of
 from eigenveil.app.guard import Guard
 from eigenveil.app.pages import Pages
 
@@ -29,7 +29,7 @@ def serve(data: str | None, *, port: int, browser: bool, say: Callable[[str], ob
     say : callable
         Prints a message.
     """
-    start = "/" if data is None else f"/settings?{urlencode({'data': str(absolute(data))})}"
+    start = "/" if data is None else f"/settings?{urlencode({'data': columns_of(data).path})}"
     with socket.create_server(("127.0.0.1", port)) as listening:
         own = f"http://127.0.0.1:{listening.getsockname()[1]}"
         guard = Guard(Pages().application(), port=listening.getsockname()[1], start=start)

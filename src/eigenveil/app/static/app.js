@@ -7,8 +7,14 @@ let latest = 0;
 // screen readers announce them.
 async function renew(address) {
   const number = ++latest;
-  const answer = await fetch(address);
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  let page;
+  try {
+    const answer = await fetch(address);
+    page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  } catch {
+    document.getElementById("lost").hidden = false;
+    return;
+  }
   if (number !== latest) return; // the user has moved on
   for (const part of document.querySelectorAll("[data-part]")) {
     const fresh = page.getElementById(part.id);
@@ -22,33 +28,28 @@ async function renew(address) {
 }
 
 async function poll() {
-  if (document.querySelector("[data-poll]") === null) return;
-  try {
-    await renew(location.href);
-    setTimeout(poll, 500);
-  } catch {
-    document.getElementById("lost").hidden = false;
-  }
+  const lost = !document.getElementById("lost").hidden;
+  if (lost || document.querySelector("[data-poll]") === null) return;
+  await renew(location.href);
+  setTimeout(poll, 500);
 }
 
 function follow(slider) {
   const values = slider.dataset.values.split(" ");
   let timer = 0;
-  const show = () => {
+  const move = () => {
     const epsilon = values[slider.value];
     slider.setAttribute("aria-valuetext", `epsilon ${epsilon}`);
     document.getElementById("epsilon").textContent = epsilon;
-  };
-  show(); // a browser may restore another position than that of the page
-  slider.addEventListener("input", () => {
-    show();
     clearTimeout(timer);
-    timer = setTimeout(async () => {
+    timer = setTimeout(() => {
       const address = `${slider.form.action}?${new URLSearchParams(new FormData(slider.form))}`;
       history.replaceState(null, "", address);
-      await renew(address);
+      renew(address);
     }, 150);
-  });
+  };
+  slider.addEventListener("input", move);
+  if (slider.value !== slider.defaultValue) move(); // moved before this script was loaded, or restored by a reload
 }
 
 for (const slider of document.querySelectorAll("[data-values]")) follow(slider);
