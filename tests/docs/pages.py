@@ -16,8 +16,8 @@ from eigenveil.cli.implementations.example import visits
 
 HOUSE = Path(__file__).parents[2]
 PAGES = [HOUSE / "README.md", *sorted((HOUSE / "docs").glob("*.md"))]
-LONG = ("demo", "reproduce", "audit")
-"""Commands that take minutes or hours: only whether they are written right is checked here."""
+LONG = ("demo", "reproduce", "audit", "app")
+"""Commands that take long or run until they are stopped: only whether they are written right is checked here."""
 _FUNCTION = 'eigenveil() { "$PYTHON" -m eigenveil.cli "$@"; }\n'
 
 

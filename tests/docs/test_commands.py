@@ -6,6 +6,7 @@ import pytest
 import typer
 
 from eigenveil.cli.app import app
+from eigenveil.cli.commands import app as page
 from eigenveil.cli.commands import demo, example, fit, inspect, plan, report, transform
 
 from .pages import HOUSE, PAGES, blocks, commands, is_long, write_data, wrong_commands
@@ -57,7 +58,7 @@ def test_readme_and_guide_are_among_them():
 
 
 @pytest.mark.parametrize(
-    "room", [demo, example, fit, inspect, plan, report, transform], ids=lambda room: room.__name__
+    "room", [page, demo, example, fit, inspect, plan, report, transform], ids=lambda room: room.__name__
 )
 def test_examples_of_help_are_written_right(room):
     examples = room.EXAMPLES.split("\n\n")[1:]

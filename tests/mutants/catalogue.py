@@ -640,14 +640,14 @@ ACCOUNTS = (
 FAULTS = (
     Mutant(
         "faults: a ledger file is not written before noise is drawn",
-        "src/eigenveil/cli/ledger_file.py",
+        "src/eigenveil/persistence/ledger_file.py",
         "with ledger.watched(lambda _: _write(path, ledger)):",
         "with ledger.watched(lambda _: None):",
         ("tests/faults/test_kills.py::test_fits_killed_around_their_first_charge",),
     ),
     Mutant(
         "faults: a link to a ledger file is another account",
-        "src/eigenveil/cli/ledger_file.py",
+        "src/eigenveil/persistence/ledger_file.py",
         "path = account.path.resolve()",
         "path = account.path",
         ("tests/faults/test_shared.py::test_two_processes_share_a_ledger_file",),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -274,33 +273,3 @@ def _numbers(text: str, how_many: int | None, what: str, hint: str) -> list[floa
         expected = forms.get(how_many, "two numbers, low and high")
         raise InvalidInputError(f"{what}: expected {expected}, got {text!r}.", hint=hint)
     return found
-
-
-_KIND = {True: "folder", False: "file"}
-
-
-def check_output_path(path: Path, *, force: bool, folder: bool) -> None:
-    """Check that a result can be written to `path`. Called before any budget is spent."""
-    if path.exists() and path.is_dir() != folder:
-        raise InvalidInputError(
-            f"expected the name of a {_KIND[folder]}, but {str(path)!r} is a {_KIND[not folder]}.",
-            hint="Choose another name.",
-        )
-    if folder and path.exists() and any(path.iterdir()) and not (path / "model.json").exists():
-        raise InvalidInputError(
-            f"{str(path)!r} is a folder that contains other files, which are never replaced.",
-            hint="Choose another name, or an empty folder.",
-        )
-    if path.exists() and not force:
-        raise InvalidInputError(
-            f"{str(path)!r} already exists.", hint="Choose another name, or replace it with --force."
-        )
-    if not folder and not path.parent.is_dir():
-        raise InvalidInputError(
-            f"there is no folder {str(path.parent)!r} to write {path.name!r} to.",
-            hint="Create it first, or choose another folder.",
-        )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    trial = beside(path)
-    trial.touch(exist_ok=False)
-    trial.unlink()

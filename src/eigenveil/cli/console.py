@@ -97,6 +97,7 @@ _IN_OPTIONS = {
     "columns=[...]": "--columns",
     "units=[...]": "--units",
     "relation='replace'": "--relation replace",
+    "force=True": "--force",
     "pca.components_for(0.9)": "`eigenveil inspect`",
 }
 """Python expressions in hints, and the equivalent on the command line."""

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from eigenveil._printable import printable
 from eigenveil.cli.console import print_json
-from eigenveil.cli.ledger_file import RequestedBudget, refuse_overspending
 from eigenveil.cli.score_map import ScoreMapRequest
 from eigenveil.estimators.request import FitRequest
+from eigenveil.persistence.ledger_file import RequestedBudget, refuse_overspending
 from eigenveil.privacy import Ledger
 from eigenveil.sources import Layout
 

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from eigenveil._atomic_files import written_whole
 from eigenveil._typing import FloatArray, IntArray
-from eigenveil.cli.arguments import check_output_path
+from eigenveil.persistence.outputs import check_output_path
 from eigenveil.cli.console import say
 from eigenveil.sources.files.paths import FORMATS
 

@@ -24,7 +24,6 @@ from eigenveil.cli.arguments import (
     as_scale,
 )
 from eigenveil.cli.console import NOT_PRIVATE, collected_warnings, say, stderr_console, usage_errors, warn
-from eigenveil.cli.ledger_file import Account, RequestedBudget, account_file, ledger_before_fit, open_ledger
 from eigenveil.cli.plan_only import PlannedFit, show_plan
 from eigenveil.cli.score_map import buy_score_map, check_groups, request_score_map, score_map_data
 from eigenveil.cli.targets import Targets
@@ -35,6 +34,7 @@ from eigenveil.estimators.progress import Watch
 from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.settings import read_settings
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
+from eigenveil.persistence.ledger_file import Account, RequestedBudget, ledger_before_fit, open_ledger
 from eigenveil.privacy import Budget, Ledger
 
 
@@ -153,12 +153,13 @@ def _account(
     if cap is not None:
         Budget.from_epsilon_delta(*cap)
     seeded = model.random_state is not None
-    return Account(path=account_file(path), requested=requested, cap=cap, relation=model.relation, seeded=seeded)
+    return Account(path=path, requested=requested, cap=cap, relation=model.relation, seeded=seeded)
 
 
 def _current_ledger(account: Account) -> Ledger:
     """Return the ledger as it is now. Errors and warnings about it come before the data are opened."""
-    ledger = ledger_before_fit(account)
+    with usage_errors():
+        ledger = ledger_before_fit(account)
     if not account.seeded and not ledger.private:
         reasons = "; ".join(ledger.reasons)
         warn(

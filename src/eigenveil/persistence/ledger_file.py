@@ -9,11 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import typer
-
 from eigenveil._atomic_files import CAN_LOCK, explained_write_errors, locked, written_whole
-from eigenveil.cli.console import usage_errors
-from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError
+from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError, UnreadableError
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.ledger import as_account
 
@@ -25,7 +22,7 @@ _MOST = 1 << 28
 
 @dataclass(frozen=True, kw_only=True)
 class RequestedBudget:
-    """Privacy budget that a command requests: for the fit, and for a map of scores.
+    """Privacy budget that a run requests: for the fit, and for a map of scores.
 
     Examples
     --------
@@ -65,10 +62,13 @@ class Account:
 
     path: Path
     requested: RequestedBudget
-    cap: tuple[float, float] | None
+    cap: tuple[float, float] | None = None
     """(epsilon, delta) budget of all fits together. If None, a new file gets the requested budget."""
-    relation: str
-    seeded: bool
+    relation: str = "add-remove"
+    seeded: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", account_file(self.path))
 
 
 def account_file(path: Path) -> Path:
@@ -117,14 +117,13 @@ def ledger_before_fit(account: Account) -> Ledger:
     if ledger is None:
         return Ledger(_budget_of_new_ledger(account), relation=account.relation)
     if account.seeded and not ledger.seeded:
-        raise typer.BadParameter(
+        raise InvalidInputError(
             f"a seeded fit would permanently mark {str(account.path)!r}, with all its past and future charges, as "
-            "not private. Omit --seed, or use a new ledger file for seeded trials.",
-            param_hint="--seed",
+            "not private.",
+            hint="Omit the seed, or use a new ledger file for seeded trials.",
         )
     if account.cap is not None:
-        with usage_errors():
-            _refuse_changed_cap(ledger, *account.cap)
+        _refuse_changed_cap(ledger, *account.cap)
     return ledger
 
 
@@ -139,7 +138,7 @@ def refuse_overspending(requested: RequestedBudget, ledger: Ledger) -> None:
             f"{_pair(requested.whole.epsilon_aside, requested.whole.delta_aside)}, and the ledger has "
             f"{_pair(*ledger.remaining_aside)} set aside and unspent.",
             hint="No noise was drawn. Start a new ledger file with this fit, which sets that part aside; or use "
-            "--algorithm tracked or dp-gauss-1, which need no such part.",
+            "the algorithm tracked or dp-gauss-1, which need no such part.",
         )
     raise BudgetExceededError(
         f"this run requests mu = {requested.whole.mu:g}, but the ledger has mu = {ledger.remaining_mu:g} left of "
@@ -155,9 +154,9 @@ def read_ledger(path: Path) -> Ledger | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
-        raise InvalidInputError(f"{str(path)!r} is not a ledger file: it is not UTF-8 text.") from None
+        raise UnreadableError(f"{str(path)!r} is not a ledger file: it is not UTF-8 text.") from None
     except InvalidInputError as error:
-        raise InvalidInputError(f"{str(path)!r}: {error.fact}", hint=error.hint) from None
+        raise UnreadableError(f"{str(path)!r}: {error.fact}", hint=error.hint) from None
 
 
 def _budget_of_new_ledger(account: Account) -> Budget:
@@ -179,9 +178,9 @@ def _refuse_changed_cap(ledger: Ledger, epsilon: float, delta: float) -> None:
     made = ledger.budget.epsilon(delta)
     if not abs(made - epsilon) <= 1e-5 * epsilon:
         raise InvalidInputError(
-            f"this ledger file was created with a cap of epsilon = {made:.6g} at delta = {delta:g}, but "
-            f"--cap-epsilon gives {epsilon:.6g}.",
-            hint="The cap of a ledger file is set when the file is created. Omit --cap-epsilon.",
+            f"this ledger file was created with a cap of epsilon = {made:.6g} at delta = {delta:g}, not "
+            f"{epsilon:.6g}.",
+            hint="The cap of a ledger file is set when the file is created. Omit it for later fits.",
         )
 
 
