@@ -16,7 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.stats import beta, binom, norm
 
@@ -123,7 +122,8 @@ def epsilon_bound(errors: ErrorCounts, confidence: float, budget: Callable[[floa
         e = stated.epsilon_aside + np.linspace(0.0, 8 * max(stated.mu, 0.1), 60)
         left = 1 - np.array([stated.delta(one) for one in e])
         growth = np.exp(e)
-        return all(bool(np.any(np.minimum(growth * x + y, growth * y + x) < left)) for x, y in zip(a, b, strict=True))
+        least = np.minimum(np.outer(a, growth) + b[:, None], np.outer(b, growth) + a[:, None])
+        return bool(np.all(np.any(least < left, axis=1)))
 
     low, high = 0.0, 1e-3
     while refuted(high) and high < _LARGEST:
@@ -155,14 +155,15 @@ def mu_lower_bound(without: FloatArray, with_canary: FloatArray, *, confidence: 
 def smallest_mu_seen(bound: Bound, claimed: float, trials: int, confidence: float, *, power: float) -> float:
     """Return the smallest true mu for which a bound exceeds the claimed value with probability `power`.
 
-    It is for Gaussian scores, a test with equal error rates, and `trials` releases a side that decide.
+    It is for Gaussian scores, a test with equal error rates, and `trials` releases a side that decide. The bound
+    is a function of the sum of both errors, so each may exceed its mean by 1/sqrt(2) of the quantile.
 
     Examples
     --------
     >>> round(smallest_mu_seen(mu_bound, 1.0, 10_000, GATE, power=0.999), 2)
-    1.13
+    1.14
     """
-    each = 1 - (1 - power) / 2 if power > 0.5 else power
+    each = norm.cdf(norm.ppf(power) / math.sqrt(2))
 
     def excess(mu: float) -> float:
         worst = int(binom.ppf(each, trials, norm.cdf(-mu / 2)))
@@ -182,9 +183,8 @@ def lower_estimate(errors: ErrorCounts) -> float:
     return errors.mu - 2 * math.sqrt(variance)
 
 
-def _upper(errors: int, trials: int, level: npt.ArrayLike) -> FloatArray:
+def _upper(errors: int, trials: int, level: FloatArray) -> FloatArray:
     """Return the Clopper-Pearson upper limits of a rate: at each, so few errors have probability `level`."""
     if errors >= trials:
-        return np.ones(np.shape(level))
-    limits: FloatArray = beta.isf(level, errors + 1, trials - errors)
-    return limits
+        return np.ones(level.shape)
+    return np.asarray(beta.isf(level, errors + 1, trials - errors))

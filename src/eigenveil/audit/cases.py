@@ -3,8 +3,8 @@
 Every attack knows everything about the data except whether they contain one unit, the canary. The others are equal
 or opposite to each other along b, so that one direction dominates. The canary turns that direction towards c.
 
-- *row*, through `DPPCA`, which buys a mean too: rows +b and -b; the canary is a huge row along b + c. Under replace
-  it is a row along b + c in one dataset, and along b - c in the other.
+- *row*, through `DPPCA`, which buys a mean too: rows along +b and -b; the canary is a huge row along b + c. Under
+  replace it is a row along b + c in one dataset, and along b - c in the other.
 - *matrix*, through the function of the algorithm: units b b^T; the canary is a huge matrix c b^T. It moves the
   product A b towards c by the whole clipping radius. Under replace it is c b^T against -c b^T.
 - *edge*, through the function: as many short rows that the search for a radius just misses its target; the canary
@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -35,7 +35,7 @@ from eigenveil.privacy import Budget
 HUGE = 1e6
 _SIZES = (0.8, 1.1, 1.1, 1.1)
 """Norms of units besides the canary. They differ, so that no radius around their mean is 0."""
-_FUNCTIONS = {
+_FUNCTIONS: Mapping[str, Callable[..., Release]] = {
     "tracked": functions.tracked_pca,
     "k-dp-pca": functions.k_dp_pca,
     "k-dp-ojas": functions.k_dp_ojas,
@@ -96,7 +96,7 @@ class Case:
         """Fit once, and return all numbers that were released."""
         data, options = _dataset(self.attack, self.relation, self.d, self.units, canary)
         options = {**options, **_OPTIONS.get(self.algorithm, {})}
-        claim = {"epsilon": self.epsilon, "delta": self.delta, "relation": self.relation}
+        claim: dict[str, Any] = {"epsilon": self.epsilon, "delta": self.delta, "relation": self.relation}
         engine = LocalEngine(threads=1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about too few units, or too much noise
@@ -132,7 +132,9 @@ def _dataset(attack: str, relation: str, d: int, units: int, canary: bool) -> tu
     return (others if attack == "row" else samples.matrices(others)), {}
 
 
-_NOISES = tuple(f"diagnostics.{name}" for name in ("followed.noise.0", "radius", "radius.0", "clip.0", "ranges.0.0"))
+_NOISES = tuple(
+    f"diagnostics.{name}" for name in ("followed.noise.0", "radius", "radius.0", "clip.0", "ranges.0.0")
+)
 """Diagnostics that the noise of the first component is proportional to, in different algorithms."""
 
 
@@ -160,7 +162,7 @@ def _numbers(release: Release, mean: FloatArray, n_hat: float | None) -> dict[st
     if release.variances is not None:
         found["total"] = release.variances.total
     found.update(_leaves("diagnostics", release.diagnostics))
-    if noises := [found[name] for name in _NOISES if found.get(name)]:
+    if noises := [found[name] for name in map("diagnostics.{}".format, _NOISES) if found.get(name)]:
         found["noise"], found["turn over noise"] = noises[0], found["turn"] / noises[0]
     return {name: value for name, value in found.items() if math.isfinite(value)}
 

@@ -39,7 +39,9 @@ def draw(findings: Sequence[Finding], path: Path) -> Path:
         panels[0].text(0.04, 0.94, "claim violated", transform=panels[0].transAxes, va="top", color="#A03C00")
         canvas.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
         one = findings[0]
-        note = f"confidence {one.confidence:g} for each point; {one.trials} fits a side decide; delta = {one.delta:g}"
+        note = (
+            f"confidence {one.confidence:g} for each point; {one.trials} fits a side decide; delta = {one.delta:g}"
+        )
         canvas.supxlabel(note, fontsize=7)
         canvas.savefig(path, **({"metadata": {"Date": None}} if path.suffix == ".svg" else {"dpi": 130}))
     return path

@@ -1,8 +1,8 @@
 """The audit itself: attack each algorithm, choose the best attack, and bound what it shows.
 
-1  every attack on a case runs half of its trials; on these, the best statistic and threshold are chosen
-2  the attack with the best test runs the other half
-3  the errors of the test in that half bound mu or epsilon from below
+1  every attack on a claim runs a third of its trials; on these, the best statistic and threshold are chosen
+2  the attack with the best test runs the other trials
+3  the errors of the test in these bound mu or epsilon from below
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def run(
     delta : float
         Claimed delta.
     trials : int
-        Fits with, and fits without the canary. Half of them choose an attack, the other half bounds.
+        Fits with, and fits without the canary. A third of them chooses an attack, the others bound.
     confidence : float
         Probability with which each bound holds. For many bounds, or for gates, choose it close to 1.
     cases : list of Case, optional
@@ -83,9 +83,9 @@ def run(
         raise InvalidInputError(f"trials must be at least {LEAST_TRIALS}, got {trials!r}.")
     claims = [list(cases)] if cases is not None else _claims(algorithms, relations, epsilons, delta)
     runner = Runner(workers, cache, on_progress)
-    half = trials // 2
-    chosen = _choose(claims, runner.run([case for claim in claims for case in claim], 0, half))
-    decisive = runner.run(chosen, half, trials)
+    third = trials // 3
+    chosen = _choose(claims, runner.run([case for claim in claims for case in claim], 0, third))
+    decisive = runner.run(chosen, third, trials)
     return AuditResult(tuple(_finding(case, chosen[case], decisive[case], confidence) for case in chosen))
 
 
@@ -116,11 +116,8 @@ def _finding(case: Case, test: Test, numbers: tuple[Numbers, Numbers], confidenc
     errors = test.errors(*numbers)
     gaussian = case.budget.epsilon_aside == 0
     bound: Bound = mu_bound if gaussian else functools.partial(_mixed_bound, case)
-    measured = bound(errors, confidence)
-    needed = [
-        smallest_mu_seen(bound, case.budget.mu if gaussian else case.epsilon, errors.without, confidence, power=power)
-        for power in (0.5, 0.999)
-    ]
+    claimed, measured = case.budget.mu if gaussian else case.epsilon, bound(errors, confidence)
+    needed = [smallest_mu_seen(bound, claimed, errors.without, confidence, power=power) for power in (0.5, 0.999)]
     return Finding(
         algorithm=case.algorithm,
         relation=case.relation,

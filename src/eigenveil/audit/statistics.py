@@ -1,7 +1,7 @@
-"""Statistics of a release: single numbers, and a linear combination of all numbers, chosen on releases of their own.
+"""Statistics of a release: single numbers, and a linear combination of all numbers. They are chosen by trial.
 
-Half of the releases choose: a quarter fits the statistics, a quarter picks the best one and its threshold. The other
-half bounds. What is chosen by trial is therefore independent of the releases that the bound is about.
+Half of the releases fit the statistics, the other half picks the best one and its threshold. A bound must be about
+releases that had no part in either.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def fitted_statistics(without: Numbers, with_canary: Numbers) -> list[Statistic]
     for place, name in enumerate(names):
         if name in SINGLE:
             at = slice(place, place + 1)
-            found.append(Statistic(name, (name,), np.array([1.0 if shift[place] >= 0 else -1.0]), low[at], high[at]))
+            sign = np.array([1.0 if shift[place] >= 0 else -1.0])
+            found.append(Statistic(name, (name,), sign, low[at], high[at]))
     return found
 
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "inspect": "Show a saved model: components, variances, privacy budget spent, and whether it is private.",
     "report": "Write a saved model as one HTML file with figures, ledger and guarantee. It opens offline.",
     "demo": "Fit 1797 handwritten digits (8 x 8 pixels, no download), write a report, compare with other methods.",
+    "audit": "Attack the algorithms with a canary, and compare lower bounds on epsilon with the claims.",
     "reproduce": "Reproduce the paper's figures: tables as CSV, figures as SVG and PNG.",
 }
 """All commands, with the first paragraph of their help."""
