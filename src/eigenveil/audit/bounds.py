@@ -61,6 +61,16 @@ class ErrorCounts:
         return float(-norm.ppf(alarms) - norm.ppf(misses))
 
 
+def check_confidence(confidence: float) -> float:
+    """Return `confidence` if it lies strictly between 0 and 1; raise otherwise."""
+    if not 0 < confidence < 1:
+        raise InvalidInputError(
+            f"confidence must lie strictly between 0 and 1, got {confidence!r}.",
+            hint="Use 0.95 to look at, and 0.99999 for a gate that must not fail by chance.",
+        )
+    return confidence
+
+
 def error_region(errors: ErrorCounts, confidence: float) -> tuple[FloatArray, FloatArray]:
     """Return corners (a, b) of a region that contains the true error rates with at least this confidence.
 
@@ -74,8 +84,7 @@ def error_region(errors: ErrorCounts, confidence: float) -> tuple[FloatArray, Fl
     >>> bool(np.all((a > 0.01) & (b > 0.02))), round(float(a.min()), 3), round(float(b.min()), 3)
     (True, 0.01, 0.019)
     """
-    if not 0 < confidence < 1:
-        raise InvalidInputError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
+    check_confidence(confidence)
     log_t = brentq(lambda x: x + math.log1p(-x) - math.log1p(-confidence), -800.0, 0.0)
     shares = np.linspace(0.0, 1.0, _CORNERS + 1)
     a = _upper(errors.false_alarms, errors.without, np.exp(log_t * shares[1:]))

@@ -18,7 +18,6 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from eigenveil.algorithms.registry import find_algorithm
 from eigenveil.engines import LocalEngine
 from eigenveil.estimators import DPPCA
 from eigenveil.operators import samples
-from eigenveil.privacy import Budget
+from eigenveil.privacy import Budget, Relation
 
 HUGE = 1e6
 _SIZES = (0.8, 1.1, 1.1, 1.1)
@@ -43,14 +42,6 @@ _FUNCTIONS: Mapping[str, Callable[..., Release]] = {
     "dp-gauss-2": functions.dp_gauss_2,
     "dp-power": functions.dp_power_method,
 }
-_OPTIONS: Mapping[str, dict[str, Any]] = MappingProxyType(
-    {
-        "k-dp-pca": {"batch_size": 10**6},
-        "k-dp-ojas": {"steps": 1, "learning_rates": (1e12,)},
-        "dp-power": {"rounds": 1},
-    }
-)
-"""Public options under which a release shows most. One step, whose start does not count, is not averaged away."""
 
 
 @dataclass(frozen=True)
@@ -82,20 +73,37 @@ class Case:
         """Privacy budget that the fit claims."""
         return self.budget_at(self.epsilon)
 
+    def check(self) -> None:
+        """Raise if the claim is none: an unknown algorithm or relation, or an invalid epsilon or delta."""
+        Relation(self.relation)
+        self.budget_at(self.epsilon)
+
     def budget_at(self, epsilon: float) -> Budget:
         """Privacy budget that the fit would claim for another epsilon."""
         algorithm = find_algorithm(self.algorithm)
-        return algorithm.budget(algorithm.options(**_OPTIONS.get(self.algorithm, {})), epsilon, self.delta)
+        return algorithm.budget(algorithm.options(**self.options), epsilon, self.delta)
 
     @property
     def units(self) -> int:
         """Number of units besides the canary: enough for the radius searches of the algorithm."""
-        return 4 * math.ceil((1000 if self.algorithm == "tracked" else 250) / self.epsilon)
+        many = self.algorithm == "tracked" or self.attack == "edge"
+        return 4 * math.ceil((1000 if many else 250) / self.epsilon)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Public options under which a release shows most: one step, and a start that does not add noise."""
+        if self.algorithm == "k-dp-pca":
+            return {"batch_size": 10**6}
+        if self.algorithm == "k-dp-ojas":
+            return {"steps": 1, "learning_rates": (1e12,)}
+        if self.algorithm == "dp-power" and self.k == 1:
+            return {"rounds": 1, "start": np.eye(self.d)[:, 1:2]}
+        return {}
 
     def release(self, *, canary: bool) -> dict[str, float]:
         """Fit once, and return all numbers that were released."""
         data, options = _dataset(self.attack, self.relation, self.d, self.units, canary)
-        options = {**options, **_OPTIONS.get(self.algorithm, {})}
+        options = {**options, **self.options}
         claim: dict[str, Any] = {"epsilon": self.epsilon, "delta": self.delta, "relation": self.relation}
         engine = LocalEngine(threads=1)
         with warnings.catch_warnings():
@@ -132,9 +140,7 @@ def _dataset(attack: str, relation: str, d: int, units: int, canary: bool) -> tu
     return (others if attack == "row" else samples.matrices(others)), {}
 
 
-_NOISES = tuple(
-    f"diagnostics.{name}" for name in ("followed.noise.0", "radius", "radius.0", "clip.0", "ranges.0.0")
-)
+_NOISES = ("followed.noise.0", "radius", "radius.0", "clip.0", "ranges.0.0")
 """Diagnostics that the noise of the first component is proportional to, in different algorithms."""
 
 

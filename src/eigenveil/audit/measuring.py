@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eigenveil.algorithms.registry import ALGORITHMS
-from eigenveil.audit.bounds import Bound, ErrorCounts, epsilon_bound, mu_bound, smallest_mu_seen
+from eigenveil.audit.bounds import Bound, ErrorCounts, check_confidence, epsilon_bound, mu_bound, smallest_mu_seen
 from eigenveil.audit.cases import Case, attacks_on
 from eigenveil.audit.result import AuditResult, Finding
 from eigenveil.audit.running import ProgressCallback, Runner
@@ -81,7 +81,10 @@ def run(
     """
     if trials < LEAST_TRIALS:
         raise InvalidInputError(f"trials must be at least {LEAST_TRIALS}, got {trials!r}.")
+    check_confidence(confidence)
     claims = [list(cases)] if cases is not None else _claims(algorithms, relations, epsilons, delta)
+    for case in (one for claim in claims for one in claim):
+        case.check()
     runner = Runner(workers, cache, on_progress)
     third = trials // 3
     chosen = _choose(claims, runner.run([case for claim in claims for case in claim], 0, third))

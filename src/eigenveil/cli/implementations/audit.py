@@ -65,10 +65,10 @@ def _verdict(result: audit.AuditResult, confidence: float) -> str:
     """Return what the bounds say, and what they do not."""
     if result.violations:
         names = ", ".join(f"{one.algorithm} ({one.relation}, {one.epsilon:g})" for one in result.violations)
-        chance = len(result.findings) * (1 - confidence)
+        chance = min(len(result.findings) * (1 - confidence), 1.0)
         return (
-            f"a violation of the claim at confidence {confidence:g}: {names}. If all claims are true, at least "
-            f"one of {len(result.findings)} bounds exceeds its claim with probability at most {min(chance, 1.0):.2g}."
+            f"a violation of the claim at confidence {confidence:g}: {names}. If all claims are true, one of "
+            f"{len(result.findings)} bounds exceeds its claim with probability at most {chance:.2g}."
         )
     blind = max(one.visible for one in result.findings)
     return (
