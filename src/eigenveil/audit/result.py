@@ -73,7 +73,7 @@ class AuditResult:
         return draw(self.findings, Path(path))
 
     def __str__(self) -> str:
-        head = ("algorithm", "relation", "claimed", "measured", "attack", "statistic", "trials", "noise / seen")
+        head = ("algorithm", "relation", "claimed", "measured", "attack", "statistic", "trials", "visible fault")
         lines = [head, *map(_cells, self.findings)]
         widths = [max(len(line[place]) for line in lines) for place in range(len(head))]
         table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
@@ -90,5 +90,5 @@ def _cells(one: Finding) -> tuple[str, ...]:
         one.attack,
         one.statistic,
         f"{one.trials}",
-        f"{one.visible:.2f}",
+        f"noise / {one.visible:.2f}",
     )
