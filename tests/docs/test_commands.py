@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from eigenveil.cli.app import app
-from eigenveil.cli.commands import demo, fit, inspect, plan, report, transform
+from eigenveil.cli.commands import audit, demo, fit, inspect, plan, report, transform
 
 from .pages import HOUSE, PAGES, blocks, commands, is_long, write_data, wrong_commands
 
@@ -52,7 +52,9 @@ def test_readme_and_guide_are_among_them():
     assert len(commands((HOUSE / "README.md").read_text("utf-8"))) >= 3
 
 
-@pytest.mark.parametrize("room", [demo, fit, inspect, plan, report, transform], ids=lambda room: room.__name__)
+@pytest.mark.parametrize(
+    "room", [audit, demo, fit, inspect, plan, report, transform], ids=lambda room: room.__name__
+)
 def test_examples_of_help_are_written_right(room):
     examples = room.EXAMPLES.split("\n\n")[1:]
     assert examples
