@@ -7,7 +7,7 @@ import typer
 
 from eigenveil.cli.app import app
 from eigenveil.cli.commands import app as page
-from eigenveil.cli.commands import demo, example, fit, inspect, plan, report, transform
+from eigenveil.cli.commands import audit, demo, example, fit, inspect, plan, report, transform
 
 from .pages import HOUSE, PAGES, blocks, commands, is_long, write_data, wrong_commands
 
@@ -58,7 +58,9 @@ def test_readme_and_guide_are_among_them():
 
 
 @pytest.mark.parametrize(
-    "room", [page, demo, example, fit, inspect, plan, report, transform], ids=lambda room: room.__name__
+    "room",
+    [page, audit, demo, example, fit, inspect, plan, report, transform],
+    ids=lambda room: room.__name__,
 )
 def test_examples_of_help_are_written_right(room):
     examples = room.EXAMPLES.split("\n\n")[1:]

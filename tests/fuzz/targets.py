@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 import eigenveil as ev
-from eigenveil.cli import arguments, ledger_file
+from eigenveil.cli import arguments
+from eigenveil.persistence import ledger_file
 from eigenveil.cli.summary import as_plain
 from eigenveil.errors import EigenveilError
 from eigenveil.persistence.folders import SCHEMA

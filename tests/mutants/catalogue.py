@@ -648,8 +648,8 @@ FAULTS = (
     Mutant(
         "faults: a link to a ledger file is another account",
         "src/eigenveil/persistence/ledger_file.py",
-        "path = account.path.resolve()",
-        "path = account.path",
+        'object.__setattr__(self, "path", account_file(self.path))',
+        "pass",
         ("tests/faults/test_shared.py::test_two_processes_share_a_ledger_file",),
     ),
     Mutant(
