@@ -17,9 +17,9 @@ import pyarrow as pa
 
 import eigenveil as ev
 from eigenveil.cli import arguments
-from eigenveil.persistence import ledger_file
 from eigenveil.cli.summary import as_plain
 from eigenveil.errors import EigenveilError
+from eigenveil.persistence import ledger_file
 from eigenveil.persistence.folders import SCHEMA
 from eigenveil.persistence.json_codec import Packer, unpack
 from eigenveil.persistence.score_maps import load_map

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from eigenveil._atomic_files import beside
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources import CsvFiles

@@ -12,8 +12,8 @@ from scipy.special import ndtri
 
 from eigenveil._atomic_files import written_whole
 from eigenveil._typing import FloatArray, IntArray
-from eigenveil.persistence.outputs import check_output_path
 from eigenveil.cli.console import say
+from eigenveil.persistence.outputs import check_output_path
 from eigenveil.sources.files.paths import FORMATS
 
 PEOPLE, VISITS = 4000, 2
