@@ -2,6 +2,7 @@
 
 import html
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -276,6 +277,9 @@ def test_the_map_says_which_cells_are_blank(pca):
     assert f"Cells with fewer than about {3.163 * scores.noise:.0f} units are blank" in text
     assert "Where the units lie" in text
     assert "units per cell (noisy count)" in text
+    assert "No cell exceeds" not in text
+    blank = replace(scores, counts=np.zeros_like(scores.counts))
+    assert "No cell exceeds the noise" in render_report(pca, scores=blank)
 
 
 def test_loadings_as_images():

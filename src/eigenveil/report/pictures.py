@@ -170,7 +170,8 @@ def _maps(model: Any, scores: Any) -> Iterator[ReportFigure]:
         def draw(axes: Axes, group: str | None = group) -> object:
             return display.plot(axes, group=group)
 
-        blank = f"Cells with fewer than about {display.threshold(group):.0f} units are blank"
+        none = "" if shown else "No cell exceeds the noise: fewer bins or a larger epsilon would show more. "
+        blank = f"{none}Cells with fewer than about {display.threshold(group):.0f} units are blank"
         explained = (
             f"Stronger colours are more units. {blank}: noise alone would colour a cell, anywhere on the map, in "
             f"at most {100 * FALSE_ALARM:.0f} % of maps."
