@@ -19,7 +19,7 @@ from .pages import HOUSE, blocks
 
 DOCS = HOUSE / "docs"
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
-MODULES = ("datasets", "metrics", "plots", "theory", "schedules", "errors", "privacy", "engines")
+MODULES = ("datasets", "metrics", "plots", "theory", "schedules", "errors", "privacy", "engines", "audit")
 SAMPLES = {
     f"samples.{name}"
     for name, one in inspect.getmembers(ev.samples, inspect.isfunction)
