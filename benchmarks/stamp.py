@@ -126,6 +126,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "start-up": startup,
     "estimators": lambda: digest(sources("estimators")),
     "planner": lambda: digest(sources("planner")),
+    "audit": lambda: digest(sources("audit")),
     "experiments": lambda: digest(sources("experiments")),
     "uncertainty": lambda: digest(file for file in sources(*METHODS) if file.name == "uncertainty.py"),
 }

@@ -1,19 +1,34 @@
-"""Atomic writing of files: a file exists completely or not at all."""
+"""Atomic writing of files: a file exists completely or not at all. Locks for files of several processes."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from eigenveil.errors import EigenveilError, InvalidInputError
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system
+    fcntl = None  # type: ignore[assignment]
+
+CHECK_FOLDER = "Check the free space and the permissions of its folder."
+"""Hint for a file that could not be written."""
+
+CAN_LOCK = fcntl is not None
+"""Whether this system has the file locks of `locked`."""
+
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     """Yield a temporary path that replaces `path` when the block ends.
 
-    If the block raises an exception, the temporary file is deleted and `path` stays as it was.
+    If the block raises an exception, the temporary file is deleted and `path` stays as it was. An `OSError`, such
+    as a full disk, becomes an `InvalidInputError` that names `path`.
 
     Examples
     --------
@@ -25,6 +40,13 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     ['note']
     """
     whole = pathlib.Path(path)
+    with explained_write_errors(whole), replacing(whole) as part:
+        yield part
+
+
+@contextmanager
+def replacing(whole: pathlib.Path) -> Iterator[pathlib.Path]:
+    """As `written_whole`, but raise `OSError` as it is."""
     part = beside(whole)
     try:
         yield part
@@ -32,7 +54,41 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
         part.replace(whole)
         to_disk(whole.parent)
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # the first error matters
+            part.unlink(missing_ok=True)
+
+
+@contextmanager
+def explained_write_errors(path: pathlib.Path) -> Iterator[None]:
+    """Convert `OSError` to an `InvalidInputError` that names the file; often the system's error does not."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInputError(
+            f"{str(path)!r} could not be written: {error.strerror or type(error).__name__}.",
+            hint=CHECK_FOLDER,
+        ) from error
+
+
+@contextmanager
+def locked(path: pathlib.Path, *, busy: EigenveilError | None = None) -> Iterator[None]:
+    """Hold the lock of `path`, a hidden file beside it, which stays. The system releases it if the process dies.
+
+    If another process holds it, raise `busy`, or wait without it. Needs `CAN_LOCK`.
+    """
+    lock = path.with_name(f".{path.name}.lock")
+    with explained_write_errors(lock):
+        # a link could create a file anywhere
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX if busy is None else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            assert busy is not None, "else the call waits"
+            raise busy from None
+        yield
+    finally:
+        os.close(handle)
 
 
 def beside(path: pathlib.Path) -> pathlib.Path:

@@ -34,3 +34,27 @@ def not_negative(**values: float) -> None:
     for name, value in values.items():
         if not (math.isfinite(value) and value >= 0):
             raise InvalidInputError(f"{name} must be a finite number of at least 0, got {value!r}.")
+
+
+def check_grid(grid: tuple[int, int], d: int) -> tuple[int, int]:
+    """Return the numbers of rows and columns of an image. Raise an error if its pixels are not `d` columns.
+
+    Examples
+    --------
+    >>> check_grid((8, 8), 64)
+    (8, 8)
+    >>> check_grid((8, 8), 63)
+    Traceback (most recent call last):
+    ...
+    eigenveil.errors.InvalidInputError: a grid of 8 x 8 has 64 pixels, but the model has 63 columns.
+    Hint: Give the numbers of rows and columns of the image; each pixel is one column of the model.
+    """
+    rows, columns = grid
+    for name, value in (("rows of the grid", rows), ("columns of the grid", columns)):
+        whole(name, value, least=1)
+    if rows * columns != d:
+        raise InvalidInputError(
+            f"a grid of {rows} x {columns} has {rows * columns} pixels, but the model has {d} columns.",
+            hint="Give the numbers of rows and columns of the image; each pixel is one column of the model.",
+        )
+    return rows, columns

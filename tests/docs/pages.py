@@ -12,10 +12,12 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
+from eigenveil.cli.implementations.example import visits
+
 HOUSE = Path(__file__).parents[2]
 PAGES = [HOUSE / "README.md", *sorted((HOUSE / "docs").glob("*.md"))]
-LONG = ("demo", "reproduce", "audit")
-"""Commands that take minutes or hours: only whether they are written right is checked here."""
+LONG = ("demo", "reproduce", "audit", "app")
+"""Commands that take long or run until they are stopped: only whether they are written right is checked here."""
 _FUNCTION = 'eigenveil() { "$PYTHON" -m eigenveil.cli "$@"; }\n'
 
 
@@ -67,13 +69,13 @@ def wrong_commands(text, folder):
 
 
 def write_data(folder):
-    """Small files by the names that pages use: people with two rows each."""
+    """Small files by the names that pages use; `visits` is the table that `eigenveil example` writes."""
     values = np.random.default_rng(0).normal(size=(4000, 6)) * [9, 5, 3, 1, 1, 1] + 20
     names = ["age", "income", "x1", "x2", "x3", "x4"]
     table = pa.table({"person_id": np.arange(4000) % 2000, **dict(zip(names, values.T, strict=True))})
-    for name in ("data", "people", "visits"):
-        pq.write_table(table, folder / f"{name}.parquet")
-        pc.write_csv(table, folder / f"{name}.csv")
+    for name, one in {"data": table, "people": table, "visits": visits()}.items():
+        pq.write_table(one, folder / f"{name}.parquet")
+        pc.write_csv(one, folder / f"{name}.csv")
     np.save(folder / "rows.npy", values)
     pq.write_table(clinic(), folder / "clinic.parquet")
 

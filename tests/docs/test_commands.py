@@ -6,12 +6,16 @@ import pytest
 import typer
 
 from eigenveil.cli.app import app
-from eigenveil.cli.commands import demo, fit, inspect, plan, report, transform
+from eigenveil.cli.commands import app as page
+from eigenveil.cli.commands import audit, demo, example, fit, inspect, plan, report, transform
 
 from .pages import HOUSE, PAGES, blocks, commands, is_long, write_data, wrong_commands
 
 WITH_COMMANDS = [page for page in PAGES if any(not is_long(line) for line, _ in commands(page.read_text("utf-8")))]
 
+
+FROM_AN_EMPTY_FOLDER = {"README.md", "guide.md"}
+"""Pages whose commands make their own data, with `eigenveil example`."""
 
 USAGE_ERROR = typer.BadParameter.__bases__[0]
 """Of whichever click typer uses."""
@@ -36,7 +40,8 @@ def parse(command):
     ],
 )
 def test_commands_do_what_the_page_says(page, tmp_path):
-    write_data(tmp_path)
+    if page.name not in FROM_AN_EMPTY_FOLDER:
+        write_data(tmp_path)
     wrong = wrong_commands(page.read_text("utf-8"), tmp_path)
     assert not wrong, "\n".join(wrong)
 
@@ -48,16 +53,20 @@ def test_long_commands_are_written_right(page):
 
 
 def test_readme_and_guide_are_among_them():
-    assert {"README.md", "guide.md"} <= {page.name for page in WITH_COMMANDS}
+    assert {page.name for page in WITH_COMMANDS} >= FROM_AN_EMPTY_FOLDER
     assert len(commands((HOUSE / "README.md").read_text("utf-8"))) >= 3
 
 
-@pytest.mark.parametrize("room", [demo, fit, inspect, plan, report, transform], ids=lambda room: room.__name__)
+@pytest.mark.parametrize(
+    "room",
+    [page, audit, demo, example, fit, inspect, plan, report, transform],
+    ids=lambda room: room.__name__,
+)
 def test_examples_of_help_are_written_right(room):
     examples = room.EXAMPLES.split("\n\n")[1:]
     assert examples
-    for example in examples:
-        parse(example)
+    for line in examples:
+        parse(line)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

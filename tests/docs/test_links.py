@@ -1,5 +1,6 @@
 """Links between pages lead to files and headings that exist, and pages link to the glossary."""
 
+import json
 import re
 
 import pytest
@@ -7,8 +8,26 @@ import pytest
 from .pages import HOUSE, PAGES
 
 TEXTS = [*PAGES, HOUSE / "SECURITY.md", HOUSE / "CONTRIBUTING.md", HOUSE / "CHANGELOG.md"]
+LINKED = [
+    *TEXTS,
+    *sorted(HOUSE.glob("docs/reference/*.md")),
+    *sorted(HOUSE.glob("docs/notebooks/*.ipynb")),
+    *sorted(HOUSE.glob("benchmarks/**/*.md")),
+    HOUSE / "tests" / "mutants" / "results.md",
+]
+"""All pages of the documentation site."""
 WITHOUT_TERMS = {"glossary.md", "claims.md"}
 """The glossary itself, and a page that is written by a command."""
+
+
+def text_of(page):
+    """A page, or the text between the code of a notebook."""
+    text = page.read_text("utf-8")
+    if page.suffix != ".ipynb":
+        return text
+    return "\n\n".join(
+        "".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"
+    )
 
 
 def prose(text):
@@ -33,15 +52,15 @@ def broken_links(text, page):
         if path and not target.exists():
             broken.append(link)
         elif anchor:
-            there = text if target == page else target.read_text("utf-8")
+            there = text if target == page else text_of(target)
             if anchor not in anchors(there):
                 broken.append(link)
     return broken
 
 
-@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(HOUSE)))
 def test_links_lead_somewhere(page):
-    assert broken_links(page.read_text("utf-8"), page) == []
+    assert broken_links(text_of(page), page) == []
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)

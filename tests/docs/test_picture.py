@@ -1,4 +1,4 @@
-"""The picture in the README: small, made by the script beside it, and silent about where and when."""
+"""Pictures in the README and the guide: small, made by scripts beside them, and silent about where and when."""
 
 import importlib.util
 import re
@@ -6,18 +6,27 @@ import warnings
 
 import pytest
 
+from support.browser import CHROMIUM
+
 from .pages import HOUSE
 
 FOLDER = HOUSE / "docs" / "pictures"
 MOST = 100_000
 
 
-@pytest.fixture(scope="module")
-def script():
-    found = importlib.util.spec_from_file_location("digits_picture", FOLDER / "digits.py")
+SHOTS = [f"report-{size}-{theme}.png" for size in ("desktop", "phone") for theme in ("light", "dark")]
+
+
+def loaded(name):
+    found = importlib.util.spec_from_file_location(f"{name}_picture", FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def script():
+    return loaded("digits")
 
 
 def check(path):
@@ -49,3 +58,18 @@ def test_the_script_makes_such_a_picture(script, tmp_path):
     check(tmp_path / "first.svg")
     script.write(script.draw(plain, private, scores), tmp_path / "again.svg")
     assert (tmp_path / "again.svg").read_bytes() == (tmp_path / "first.svg").read_bytes()
+
+
+def test_pictures_of_the_report_are_small():
+    assert "pictures/report-desktop-light.png" in (HOUSE / "docs" / "guide.md").read_text("utf-8")
+    for name in SHOTS:
+        assert (FOLDER / name).read_bytes()[:4] == b"\x89PNG"
+        assert (FOLDER / name).stat().st_size < 250_000
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_the_script_makes_pictures_of_the_report(tmp_path):
+    pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: eigenveil[browser]")
+    loaded("report").make(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(SHOTS)

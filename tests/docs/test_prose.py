@@ -33,7 +33,8 @@ INSTEAD = {
 
 
 def _pages():
-    pages = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.html"), *(ROOT / "docs").glob("*.md")]
+    pages = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.html"), *(ROOT / "docs").rglob("*.md")]
+    pages += (ROOT / "docs" / "notebooks").glob("*.ipynb")
     return [*pages, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
 
 

@@ -1,5 +1,6 @@
 """Displays draw exactly the values that were released."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -16,6 +17,7 @@ from eigenveil.plots import (
     CumulativeVarianceDisplay,
     LedgerDisplay,
     LoadingsDisplay,
+    LoadingsImageDisplay,
     ScoreMapDisplay,
     ScreeDisplay,
 )
@@ -145,6 +147,25 @@ def test_loadings_are_the_largest_by_size(pca, ax):
     assert "largest 2 of 12" in ax.get_title()
 
 
+def test_loadings_as_an_image(pca, ax):
+    display = LoadingsImageDisplay.from_estimator(pca, grid=(3, 4), component=2)
+    assert np.array_equal(display.image, pca.components_[1].reshape(3, 4))
+    display.plot(ax)
+    (image,) = ax.images
+    assert np.array_equal(image.get_array(), display.image)
+    low, high = image.get_clim()
+    assert -low == high == np.abs(display.image).max(), "0 is in the middle"
+    assert "NOT PRIVATE" in ax.get_title()
+    signs = image.to_rgba(np.array([-1.0, 0.0, 1.0]))
+    assert signs[:, 3] == pytest.approx([1, 0, 1], abs=0.01)
+    with pytest.raises(InvalidInputError, match="3 x 5 has 15 pixels, but the model has 12 columns"):
+        LoadingsImageDisplay.from_estimator(pca, grid=(3, 5))
+    with pytest.raises(InvalidInputError, match="rows of the grid must be a whole number"):
+        LoadingsImageDisplay.from_estimator(pca, grid=(-3, -4))
+    with pytest.raises(InvalidInputError, match="numbered from 1 to 3"):
+        LoadingsImageDisplay.from_estimator(pca, grid=(3, 4), component=4)
+
+
 def test_negative_loadings_are_distinguishable_without_colour(ax):
     LoadingsDisplay.largest(["a", "b"], np.array([0.5, -0.4]), component=1, top=2).plot(ax)
     positive, negative = ax.patches
@@ -183,12 +204,33 @@ def histogram(**changes):
 def test_score_map_leaves_cells_blank_that_could_be_noise(ax):
     display = ScoreMapDisplay.from_histogram(histogram())
     shown = display.shown()
-    assert np.isnan(shown).sum() == np.sum(histogram().counts <= 20)
+    assert display.threshold() == pytest.approx(27.34, abs=0.01), "16 cells, noise 10"
+    assert np.isnan(shown).sum() == np.sum(histogram().counts <= 27.34)
     assert np.nanmax(shown) == histogram().counts.max()
     display.plot(ax)
     mesh = ax.collections[0]
     assert np.ma.filled(mesh.get_array(), np.nan).reshape(4, 4) == pytest.approx(shown.T, nan_ok=True)
     assert ax.get_xlabel() == "score on component 1"
+
+
+def test_empty_score_maps_are_blank():
+    """Noise alone draws a cell, anywhere on a map, with a probability of at most 5 %."""
+    noise = np.random.default_rng(0).normal(size=(2000, 12, 12)) * 8
+    grid = np.linspace(-1.0, 1.0, 13)
+    maps = [ScoreMapDisplay(counts=one, edges=(grid, grid), noise=8.0) for one in noise]
+    spoilt = np.mean([np.isfinite(one.shown()).any() for one in maps])
+    assert 0.03 < spoilt < 0.07
+
+
+def test_score_map_reads_the_same_on_dark_pages(ax):
+    """Cells differ in opacity only, and empty ones show the page."""
+    ScoreMapDisplay.from_histogram(histogram()).plot(ax)
+    mesh = ax.collections[0]
+    colours = mesh.to_rgba(np.ma.masked_invalid([np.nan, 30.0, 60.0, 145.0]))
+    assert colours[0, 3] == 0
+    assert np.ptp(colours[1:, :3], axis=0) == pytest.approx(0)
+    assert np.all(np.diff(colours[:, 3]) > 0)
+    assert mpl.colors.to_hex(ax.get_facecolor()) == mpl.colors.to_hex(mpl.rcParams["axes.facecolor"])
 
 
 def test_score_maps_of_groups_add_up(ax):
@@ -232,6 +274,21 @@ def test_biplot_arrows_fill_the_map(pca):
     assert np.all(np.diff(right) >= 0.06 * 20 - 1e-9), "names do not cover each other"
     with pytest.raises(InvalidInputError, match="the map is of components"):
         BiplotDisplay.from_estimator(pca, scores=histogram(), components=(1, 3))
+
+
+def test_names_in_a_biplot_do_not_overlap():
+    angles = np.linspace(0.1, 1.5, 8)
+    close = 0.3 * np.stack([np.cos(angles / 20), np.sin(angles / 20)], axis=1)
+    display = BiplotDisplay(names=tuple(f"row {i} col {i}" for i in range(8)), arrows=close)
+    figure = Figure(figsize=(3.7, 2.6), layout="constrained")
+    ax = figure.add_subplot()
+    display.plot(ax)
+    figure.canvas.draw()
+    names = [text for text in ax.texts if text.get_text()]
+    boxes = sorted((text.get_window_extent() for text in names), key=lambda box: box.y0)
+    assert len(boxes) == 8
+    assert all(low.y1 <= high.y0 + 1 for low, high in pairwise(boxes))
+    assert ax.bbox.y0 < boxes[0].y0 < boxes[-1].y1 < ax.bbox.y1
 
 
 def test_convergence_shows_the_rounds(pca, ax):

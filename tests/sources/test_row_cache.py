@@ -16,8 +16,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.progress.watch import CountedSource
 from eigenveil.operators import samples
 from eigenveil.sources import open_source
-from eigenveil.sources.files import csv_files, scans
-from eigenveil.sources.files import row_cache as module
+from eigenveil.sources.files import csv_files, free_memory, scans
 from eigenveil.sources.files.row_cache import Keeper, KeptSource, kept, memory_for_blocks
 from eigenveil.sources.files.spool import Spool
 from eigenveil.sources.people import on_disk
@@ -116,13 +115,13 @@ def test_the_memory_is_a_quarter_of_what_system_and_container_leave(monkeypatch,
     written = {"meminfo": "MemFree: 1 kB\nMemAvailable:  4096 kB\n", "max": "1000000\n", "current": "200000\n"}
     for name, text in written.items():
         (tmp_path / name).write_text(text)
-    assert module._number_after("MemAvailable:", tmp_path / "meminfo") == 4096
-    assert module._number_after("", tmp_path / "max") == 1_000_000
+    assert free_memory._number_after("MemAvailable:", tmp_path / "meminfo") == 4096
+    assert free_memory._number_after("", tmp_path / "max") == 1_000_000
     (tmp_path / "max").write_text("max\n")
-    assert module._number_after("", tmp_path / "max") is None
-    assert module._number_after("", tmp_path / "nothing") is None
-    monkeypatch.setattr(module, "_available_here", lambda: 4000)
-    monkeypatch.setattr(module, "_limits", lambda: iter([2000]))
+    assert free_memory._number_after("", tmp_path / "max") is None
+    assert free_memory._number_after("", tmp_path / "nothing") is None
+    monkeypatch.setattr(free_memory, "_available_here", lambda: iter([4000]))
+    monkeypatch.setattr(free_memory, "_limits", lambda: iter([2000]))
     assert memory_for_blocks() == 500
 
 

@@ -9,11 +9,11 @@ import math
 import numpy as np
 import pytest
 
+from eigenveil.audit import mu_lower_bound
 from eigenveil.engines import TensorPopulation
 from eigenveil.mechanisms import Veil, noisy_clipped_sum, noisy_count
 from eigenveil.mechanisms.noise.veil import Grant
 from eigenveil.privacy import Budget, Ledger
-from support.audit import mu_lower_bound
 
 pytestmark = [pytest.mark.slow, pytest.mark.ledger_is_wrong_on_purpose]
 MU, ROUNDS = 1.0, 20_000

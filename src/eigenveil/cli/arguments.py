@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ def as_columns(texts: list[str] | None, data: Any) -> list[str] | list[int] | No
     names = as_names(texts)
     if has_named_columns(data):
         return names
-    if not all(name.isdecimal() for name in names):
+    if not all(map(_is_position, names)):
         raise InvalidInputError(
             "columns of arrays have no names.",
             hint="Give positions, starting at 0: --columns 0,2 selects the first and third column.",
@@ -59,12 +58,10 @@ def as_engine(name: str, scheduler: str | None, memory: str | None) -> Any:
         return name
     if name != "dask":
         raise InvalidInputError("--scheduler requires --engine dask.")
+    from eigenveil._extras import distributed  # noqa: PLC0415  # optional, and slow to import
+
     try:
-        from distributed import Client  # noqa: PLC0415  # optional, and slow to import
-    except ImportError as missing:
-        raise UnreadableError("Dask is not installed.", hint="pip install 'eigenveil[dask]'") from missing
-    try:
-        return Client(scheduler, timeout=30)
+        return distributed.Client(scheduler, timeout=30)
     except (OSError, ValueError, TimeoutError) as failed:
         raise UnreadableError(
             f"could not connect to a Dask scheduler at {scheduler!r}.", hint="Start one with: dask scheduler"
@@ -133,7 +130,7 @@ def as_fill(given: list[str] | None) -> float | dict[str | int, float] | None:
         return None
     pairs = [[part.strip() for part in text.rpartition("=")[::2]] for text in given]
     try:
-        found = {int(column) if column.isdecimal() else column: float(number) for column, number in pairs}
+        found = {int(column) if _is_position(column) else column: float(number) for column, number in pairs}
     except ValueError:
         found = {}
     if len(found) != len(given) or ("" in found and len(found) > 1):
@@ -142,6 +139,24 @@ def as_fill(given: list[str] | None) -> float | dict[str | int, float] | None:
             hint="For example --fill 0, or --fill bmi=25 --fill 'lab_*=0'. A name takes precedence over a glob.",
         )
     return found.get("", found)
+
+
+def as_grid(text: str | None) -> tuple[int, int] | None:
+    """Return the numbers of rows and columns of an image, from ``8x8``.
+
+    Examples
+    --------
+    >>> as_grid("28x28"), as_grid(None)
+    ((28, 28), None)
+    """
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*([0-9]{1,6})\s*[x×]\s*([0-9]{1,6})\s*", text, re.IGNORECASE)
+    if found is None:
+        raise InvalidInputError(
+            f"--grid: expected numbers of rows and columns, got {text!r}.", hint="For example --grid 8x8."
+        )
+    return int(found[1]), int(found[2])
 
 
 def as_names(texts: list[str]) -> list[str]:
@@ -232,13 +247,18 @@ def _by_column(texts: list[str], data: Any, *, what: str, hint: str) -> list[tup
     pairs: list[tuple[Any, str]] = []
     for text in texts:
         key, equals, value = (part.strip() for part in text.rpartition("="))
-        if not (key and equals and (named or key.isdecimal())):
+        if not (key and equals and (named or _is_position(key))):
             expected = "a column and a value, as in age=10" if named else "a position and a value, as in 0=10"
             raise InvalidInputError(f"{what}: expected {expected}; got {text!r}.", hint=hint)
         pairs.append((key if named else int(key), value))
     if len({key for key, _ in pairs}) != len(pairs):
         raise InvalidInputError(f"{what} names a column twice.", hint=hint)
     return pairs
+
+
+def _is_position(text: str) -> bool:
+    """Return whether the text is a position of a column; Python refuses to convert thousands of digits."""
+    return text.isdecimal() and len(text) < 20
 
 
 def _numbers(text: str, how_many: int | None, what: str, hint: str) -> list[float]:
@@ -252,33 +272,3 @@ def _numbers(text: str, how_many: int | None, what: str, hint: str) -> list[floa
         expected = forms.get(how_many, "two numbers, low and high")
         raise InvalidInputError(f"{what}: expected {expected}, got {text!r}.", hint=hint)
     return found
-
-
-_KIND = {True: "folder", False: "file"}
-
-
-def check_output_path(path: Path, *, force: bool, folder: bool) -> None:
-    """Check that a result can be written to `path`. Called before any budget is spent."""
-    if path.exists() and path.is_dir() != folder:
-        raise InvalidInputError(
-            f"expected the name of a {_KIND[folder]}, but {str(path)!r} is a {_KIND[not folder]}.",
-            hint="Choose another name.",
-        )
-    if folder and path.exists() and any(path.iterdir()) and not (path / "model.json").exists():
-        raise InvalidInputError(
-            f"{str(path)!r} is a folder that contains other files, which are never replaced.",
-            hint="Choose another name, or an empty folder.",
-        )
-    if path.exists() and not force:
-        raise InvalidInputError(
-            f"{str(path)!r} already exists.", hint="Choose another name, or replace it with --force."
-        )
-    if not folder and not path.parent.is_dir():
-        raise InvalidInputError(
-            f"there is no folder {str(path.parent)!r} to write {path.name!r} to.",
-            hint="Create it first, or choose another folder.",
-        )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    trial = path.parent / f".{path.name}.trial"
-    trial.touch()
-    trial.unlink()

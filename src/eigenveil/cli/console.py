@@ -19,6 +19,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from eigenveil._printable import printable
 from eigenveil.errors import (
     BudgetExceededError,
     EigenveilError,
@@ -30,6 +31,10 @@ from eigenveil.errors import (
 FAILED, USAGE, REFUSED = 1, 2, 3
 """Exit codes: failure while running, invalid arguments (typer's own code), privacy budget exceeded."""
 NOT_PRIVATE = "not private"
+_SHORT_OF_MEMORY = (
+    "error: there is not enough memory.\n"
+    "Hint: Limit the memory for rows by --memory, choose fewer columns, or close other programs."
+)
 
 
 @functools.cache
@@ -40,7 +45,7 @@ def stderr_console() -> Console:
 
 def say(text: str, *, style: str = "") -> None:
     """Print a message to stderr."""
-    stderr_console().print(escape(text), style=style or None)
+    stderr_console().print(escape(printable(text, keep="\n")), style=style or None)
 
 
 def warn(text: str) -> None:
@@ -74,7 +79,14 @@ def runs_work_module(command: Callable[..., None]) -> Callable[..., None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(FAILED) from None
         except OSError as error:
-            _exit_with(f"error: {error.filename or 'a file'}: {error.strerror or type(error).__name__}.", FAILED)
+            where = printable(str(error.filename or "a file"))
+            _exit_with(f"error: {where}: {error.strerror or type(error).__name__}.", FAILED)
+        except MemoryError:  # its own text may state the number of rows
+            _exit_with(_SHORT_OF_MEMORY, FAILED)
+        except RuntimeError as error:
+            if "start new thread" not in str(error):
+                raise
+            _exit_with(_SHORT_OF_MEMORY, FAILED)
         except KeyboardInterrupt:
             _exit_with("interrupted.", FAILED)
 
@@ -85,6 +97,7 @@ _IN_OPTIONS = {
     "columns=[...]": "--columns",
     "units=[...]": "--units",
     "relation='replace'": "--relation replace",
+    "force=True": "--force",
     "pca.components_for(0.9)": "`eigenveil inspect`",
 }
 """Python expressions in hints, and the equivalent on the command line."""

@@ -160,6 +160,15 @@ Bounds = Annotated[
 
 Out = Annotated[Path | None, typer.Option(help="Folder to save the model to.", **_RESULTS)]
 ReportFile = Annotated[Path | None, typer.Option(help="HTML report to write.", **_RESULTS)]
+Grid = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ROWSxCOLUMNS",
+        help="Shape of an image, such as 8x8, if the columns are its pixels, row by row. The report then shows "
+        "loadings as images.",
+        **_RESULTS,
+    ),
+]
 ScoreGroups = Annotated[
     str | None,
     typer.Option(

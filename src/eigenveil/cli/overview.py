@@ -19,7 +19,10 @@ COMMANDS = {
     "transform": "Compute scores: the coordinates of each row along the components, one output line per row.",
     "inspect": "Show a saved model: components, variances, privacy budget spent, and whether it is private.",
     "report": "Write a saved model as one HTML file with figures, ledger and guarantee. It opens offline.",
+    "app": "Open a local web page: choose a file, plan, see the cost, fit, and read the report.",
     "demo": "Fit 1797 handwritten digits (8 x 8 pixels, no download), write a report, compare with other methods.",
+    "example": "Write an example table of made-up visits to a clinic: 4000 people, two rows each, mixed columns.",
+    "audit": "Attack the algorithms with a canary, and compare lower bounds on epsilon with the claims.",
     "reproduce": "Reproduce the paper's figures: tables as CSV, figures as SVG and PNG.",
 }
 """All commands, with the first paragraph of their help."""

@@ -8,11 +8,13 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from eigenveil._printable import printable
 from eigenveil.cli.console import print_json
-from eigenveil.cli.ledger_file import RequestedBudget, refuse_overspending
 from eigenveil.cli.score_map import ScoreMapRequest
 from eigenveil.estimators.request import FitRequest
+from eigenveil.persistence.ledger_file import RequestedBudget, refuse_overspending
 from eigenveil.privacy import Ledger
 from eigenveil.sources import Layout
 
@@ -96,7 +98,7 @@ def _as_table(plan: dict[str, Any]) -> Table:
         spent = f"epsilon = {_number(account['spent_epsilon'])} of {_number(account['cap_epsilon'])} spent"
         shown["ledger"] = f"{spent}; this fit {fits}"
     for name, value in shown.items():
-        table.add_row(name, str(value))
+        table.add_row(name, Text(printable(str(value))))
     return table
 
 

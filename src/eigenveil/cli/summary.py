@@ -12,6 +12,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from eigenveil._printable import printable
 from eigenveil.algorithms.release import component_names
 from eigenveil.estimators.settings import as_fitted
 from eigenveil.estimators.uncertainty import known_angles, known_components_for
@@ -104,7 +105,8 @@ def as_table(model: Any, *, warnings: bool = True) -> Group:
     ):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     table.add_column("largest loadings", overflow="fold")
-    names = plain["feature_names"] or [f"x{i}" for i in range(model.n_features_in_)]
+    named = plain["feature_names"] or [f"x{i}" for i in range(model.n_features_in_)]
+    names = [printable(name) for name in named]
     values, ratios = plain["explained_variance"], plain["explained_variance_ratio"]
     noise, angles = plain["variance_noise_sd"], plain["component_angles"]
     for i, row in enumerate(model.components_):
@@ -118,7 +120,7 @@ def as_table(model: Any, *, warnings: bool = True) -> Group:
             Text(", ".join(f"{names[j]} {row[j]:+.2f}" for j in largest)),
         )
     warned = [f"warning: {one['text']}" for one in plain["release_warnings"] if warnings]
-    lines = [Text(line) for line in (*_lines(plain), *warned)]
+    lines = [Text(printable(line)) for line in (*_lines(plain), *warned)]
     return Group(*lines, Text(), table, Text(), _columns(plain, names))
 
 

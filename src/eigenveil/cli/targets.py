@@ -8,25 +8,24 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from eigenveil._atomic_files import written_whole
-from eigenveil.cli.arguments import check_output_path
+from eigenveil._checks import check_grid
+from eigenveil._printable import printable
 from eigenveil.cli.console import print_json, say
 from eigenveil.cli.summary import as_plain, as_table
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.scores.score_map import ScoreMap
 from eigenveil.persistence import save
+from eigenveil.persistence.outputs import check_output_path, forget_command, save_command
 from eigenveil.persistence.score_maps import save_map
-
-COMMAND_FILE = "command.txt"
-"""File in the model folder with the command that created the model, for reports."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Targets:
-    """Requested outputs: a folder for the model, a file for the report, JSON on stdout."""
+    """Requested outputs: a folder for the model, a file for the report (with its grid), JSON on stdout."""
 
     out: Path | None
     report: Path | None
+    grid: tuple[int, int] | None
     as_json: bool
 
     def check(self, *, force: bool) -> None:
@@ -37,17 +36,25 @@ class Targets:
             if path is not None:
                 check_output_path(path, force=force, folder=folder)
 
+    def check_grid(self, d: int) -> None:
+        """Check that the pixels of the grid are the `d` columns. Called before any budget is spent."""
+        if self.grid is None:
+            return
+        if self.report is None:
+            raise typer.BadParameter("--grid is for the report: give --report too.")
+        check_grid(self.grid, d)
+
     def write(self, model: DPPCA, scores: ScoreMap | None, *, command: str, warnings: list[str]) -> None:
         """Write all requested outputs."""
         if self.out is not None:
+            forget_command(self.out)  # of the model that is replaced
             save(model, self.out)
             save_map(scores, model, self.out)
-            with written_whole(self.out / COMMAND_FILE) as part:
-                part.write_text(command + "\n", encoding="utf-8")
+            save_command(command, self.out)
         if self.report is not None:
             from eigenveil.report import write_report  # noqa: PLC0415  # matplotlib is slow to import
 
-            write_report(model, self.report, command=command, scores=scores)
+            write_report(model, self.report, command=command, scores=scores, grid=self.grid)
         if self.as_json:
             where = None if self.out is None else str(self.out)
             print_json({**as_plain(model, scores), "warnings": warnings, "model": where})
@@ -55,4 +62,4 @@ class Targets:
             Console(stderr=True, highlight=False).print(as_table(model, warnings=False))
         for name, path in (("model", self.out), ("report", self.report)):
             if path is not None:
-                say(f"{name}: {path}")
+                say(f"{name}: {printable(str(path))}")

@@ -70,6 +70,8 @@ class DaskEngine(SumsOnly):
         The cluster groups rows by person and keeps the groups. It keeps the pieces of an array if they fit well in
         its memory.
         """
+        from eigenveil._extras import dask, distributed  # noqa: F401, PLC0415  # if missing, raise before any charge
+
         client = self._client()
         source = getattr(operator, "source", None)
         if isinstance(source, DaskPeople):

@@ -127,18 +127,18 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     *Not covered:* anything fitted to the same rows beforehand (a StandardScaler, an imputer, feature selection),
     and the output of `transform` for the training rows, which depends on single rows.
 
-    ==============================  ==================================================================
-    edge case                       answer
-    ==============================  ==================================================================
-    no rows, few rows               components dominated by noise, with a warning based on released numbers
-    nan, inf, norm above 1e154      such rows are excluded and counted with noise; `transform` returns nan for nan
-    n_components = d, d = 1         no special case
+    ===============================  ==================================================================
+    edge case                        answer
+    ===============================  ==================================================================
+    no rows, few rows                components dominated by noise, with a warning based on released numbers
+    nan, inf, norm above 1e154       such rows are excluded and counted with noise; `transform` returns nan for nan
+    n_components = d, d = 1          no special case
     a private scale cannot be found  the scale is too large rather than too small; a warning names the column
-    n_components > d                refused before any noise is drawn
-    units given as matrices         center=False and scale=None only
-    search, cross-validation        refused without a shared ledger; warns that its scores are not private
-    a ledger in another process     a copy, which cannot be charged: use n_jobs=1, threads, or one ledger per fit
-    ==============================  ==================================================================
+    n_components > d                 refused before any noise is drawn
+    units given as matrices          center=False and scale=None only
+    search, cross-validation         refused without a shared ledger; warns that its scores are not private
+    a ledger in another process      a copy, which cannot be charged: use n_jobs=1, threads, or one ledger per fit
+    ===============================  ==================================================================
 
     Examples
     --------

@@ -5,6 +5,7 @@ who knows the seed can subtract the noise, so the ledger of every fit is marked 
 synthetic, so nobody is harmed.
 """
 
+from eigenveil._extras import matplotlib  # noqa: F401  # if missing, the error names the extra
 from eigenveil.experiments.figure import Figure
 from eigenveil.experiments.figures import FIGURES
 from eigenveil.experiments.methods import METHODS, Method

@@ -27,7 +27,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors import numpy as tensor_file
 
-from eigenveil._atomic_files import beside, to_disk, written_whole
+from eigenveil._atomic_files import CHECK_FOLDER, beside, replacing, to_disk
 from eigenveil.errors import InvalidInputError
 from eigenveil.persistence.json_codec import DTYPES, Arrays
 from eigenveil.persistence.strict_json import DamagedFileError, canonical, parse
@@ -60,7 +60,7 @@ def write_folder(path: pathlib.Path, content: dict[str, Any], arrays: Arrays, *,
 def read_folder(path: pathlib.Path) -> tuple[dict[str, Any], Arrays]:
     """Return content and arrays of the model in a folder, after all checks."""
     with os_errors_as("read", path):
-        head = _checked_head(parse(_read(path / JSON_NAME, most=MOST_JSON)))
+        head = _checked_head(parse(read_regular(path / JSON_NAME, most=MOST_JSON)))
         sizes = _checked_sizes(head["tensors"]["sizes"])
         content = head["content"]
         described = {"tensors": head["tensors"], "content": content, "schema": SCHEMA}
@@ -78,14 +78,14 @@ def _write_into(folder: pathlib.Path, content: dict[str, Any], arrays: Arrays, v
     tensors = tensor_file.save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
     digest = hashlib.sha256(tensors).hexdigest()
     name = _tensors_name(digest)
-    with written_whole(folder / name) as part:
+    with replacing(folder / name) as part:
         part.write_bytes(tensors)
     # 2
     sizes = {name: {"dtype": array.dtype.name, "shape": list(array.shape)} for name, array in arrays.items()}
     described = {"tensors": {"sha256": digest, "sizes": sizes}, "content": content, "schema": SCHEMA}
     checksum = hashlib.sha256(canonical(described)).hexdigest()
     head = {"format": FORMAT, "schema": SCHEMA, "eigenveil": version, "sha256": checksum, **described}
-    with written_whole(folder / JSON_NAME) as part:
+    with replacing(folder / JSON_NAME) as part:
         part.write_text(json.dumps(head, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     # 3
     if before not in (None, name):
@@ -95,7 +95,8 @@ def _write_into(folder: pathlib.Path, content: dict[str, Any], arrays: Arrays, v
 def _named_tensors(folder: pathlib.Path) -> str | None:
     """Return the name of the tensors file of the existing model, or None."""
     try:
-        return _tensors_name(_checked_head(parse(_read(folder / JSON_NAME, most=MOST_JSON)))["tensors"]["sha256"])
+        head = _checked_head(parse(read_regular(folder / JSON_NAME, most=MOST_JSON)))
+        return _tensors_name(head["tensors"]["sha256"])
     except (OSError, DamagedFileError):
         return None
 
@@ -119,7 +120,7 @@ def _is_model(path: pathlib.Path) -> bool:
     if not (path / JSON_NAME).exists():
         return all(_is_model_file(file.name) for file in path.iterdir())  # left by an interrupted save
     try:
-        return bool(parse(_read(path / JSON_NAME, most=MOST_JSON))["format"] == FORMAT)
+        return bool(parse(read_regular(path / JSON_NAME, most=MOST_JSON))["format"] == FORMAT)
     except (DamagedFileError, KeyError, TypeError):
         return False
 
@@ -172,7 +173,7 @@ def _checked_sizes(sizes: Any) -> dict[str, tuple[str, tuple[int, ...]]]:
 def _read_tensors(path: pathlib.Path, digest: str, sizes: dict[str, tuple[str, tuple[int, ...]]]) -> Arrays:
     """Read the tensors. Raise unless checksum, names, types and shapes match `model.json`."""
     stated = sum(_bytes(dtype, shape) for dtype, shape in sizes.values())
-    data = _read(path / _tensors_name(digest), most=stated + MOST_HEADER + 8, least=stated + 8)
+    data = read_regular(path / _tensors_name(digest), most=stated + MOST_HEADER + 8, least=stated + 8)
     if hashlib.sha256(data).hexdigest() != digest:
         raise DamagedFileError("the checksum of the tensors does not match model.json.", hint=_DAMAGED)
     if 8 + int.from_bytes(data[:8], "little") + stated != len(data):
@@ -196,13 +197,20 @@ def _bytes(dtype: str, shape: tuple[int, ...]) -> int:
     return total
 
 
-def _read(path: pathlib.Path, *, most: int, least: int = 0) -> bytes:
-    """Read a whole file. Raise unless it is a regular file whose size is within the limits."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+def read_regular(path: pathlib.Path, *, most: int, least: int = 0, links: bool = True) -> bytes:
+    """Read a whole file. Raise unless it is a regular file whose size is within the limits.
+
+    `links` says whether the file may be a symbolic link, as in folders of downloaded models.
+    """
+    if not links and path.is_symlink():
+        raise DamagedFileError(f"{path.name} is a symbolic link.", hint="Remove it, or replace it by the file.")
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags if links else flags | getattr(os, "O_NOFOLLOW", 0))
+    about = os.fstat(handle)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(handle)
+        raise DamagedFileError(f"{path.name} is not a regular file.")
     with os.fdopen(handle, "rb") as file:
-        about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            raise DamagedFileError(f"{path.name} is not a regular file.")
         if not least <= about.st_size <= most:
             raise DamagedFileError(f"{path.name} has an impossible size.", hint=_DAMAGED)
         return file.read(most + 1)
@@ -214,7 +222,7 @@ def os_errors_as(done: str, path: pathlib.Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = "Pass the folder that was passed to eigenveil.save." if done == "read" else ""
+        hint = "Pass the folder that was passed to eigenveil.save." if done == "read" else CHECK_FOLDER
         raise InvalidInputError(
             f"the model at {str(path)!r} could not be {done}: {error.strerror or type(error).__name__}.", hint=hint
         ) from error

@@ -12,6 +12,7 @@ import numpy as np
 from eigenveil._atomic_files import written_whole
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.scores.score_map import ScoreMap
+from eigenveil.persistence.folders import read_regular
 from eigenveil.persistence.strict_json import DamagedFileError, parse
 
 NAME = "score-map.json"
@@ -61,9 +62,7 @@ def load_map(model: DPPCA, folder: pathlib.Path) -> ScoreMap | None:
     path = folder / NAME
     if not path.exists():
         return None
-    if path.stat().st_size > _MOST:
-        raise DamagedFileError(f"{NAME} has an impossible size.")
-    found = parse(path.read_bytes())
+    found = parse(read_regular(path, most=_MOST))
     if not isinstance(found, dict) or set(found) != _KEYS or found["format"] != _FORMAT:
         raise DamagedFileError(f"{NAME} does not have the fields of a map of scores.")
     if found["model"] != _fingerprint(model):

@@ -1,10 +1,12 @@
 """Displays of a private model. Each separates its values from drawing, and shows released values only."""
 
+from eigenveil._extras import matplotlib  # noqa: F401  # if missing, the error names the extra
 from eigenveil.plots.biplot import BiplotDisplay
 from eigenveil.plots.convergence import ConvergenceDisplay
 from eigenveil.plots.cumulative import CumulativeVarianceDisplay
 from eigenveil.plots.ledger import LedgerDisplay
 from eigenveil.plots.loadings import LoadingsDisplay
+from eigenveil.plots.loadings_image import LoadingsImageDisplay
 from eigenveil.plots.score_map import ScoreMapDisplay
 from eigenveil.plots.scree import ScreeDisplay
 
@@ -14,6 +16,7 @@ __all__ = [
     "CumulativeVarianceDisplay",
     "LedgerDisplay",
     "LoadingsDisplay",
+    "LoadingsImageDisplay",
     "ScoreMapDisplay",
     "ScreeDisplay",
 ]

@@ -18,6 +18,7 @@ from eigenveil.plots.style import (
     check_component,
     guarantee_of,
     names_of,
+    page_colour,
     shortened,
     text_colour,
     titled,
@@ -85,14 +86,17 @@ class BiplotDisplay:
         return _REACH * (min(ends) or max(ends)) / longest
 
     def heights_of_names(self) -> FloatArray:
-        """Return the heights of the names: at the tips of arrows, moved up where names would overlap."""
-        ends = self.arrows * self.stretch
-        least = _LINE * 2 * self._half_height()
-        heights = ends[:, 1].copy()
-        for side in (ends[:, 0] >= 0, ends[:, 0] < 0):
-            below = -np.inf
-            for i in sorted(np.flatnonzero(side), key=lambda j: heights[j]):
+        """Return the heights of the names: at the tips of arrows, moved where names would overlap."""
+        heights = self.arrows[:, 1] * self.stretch
+        half = self._half_height()
+        least, highest = _LINE * 2 * half, half * (1 - _LINE)
+        for side in (self.arrows[:, 0] >= 0, self.arrows[:, 0] < 0):
+            order = sorted(np.flatnonzero(side), key=lambda i: heights[i])
+            below, above = -np.inf, highest + least
+            for i in order:
                 heights[i] = below = max(heights[i], below + least)
+            for i in reversed(order):
+                heights[i] = above = min(heights[i], above - least)
         return heights
 
     def _half_height(self) -> float:
@@ -105,25 +109,26 @@ class BiplotDisplay:
         ax = axes_or_new(ax)
         if self.scores is not None:
             self.scores.plot(ax)
-        colour = text_colour() if self.scores is None else "black"  # the map is light, also on a dark page
-        halo: patheffects.AbstractPathEffect = patheffects.withStroke(linewidth=2.5, foreground="white")
+        halo = patheffects.withStroke(linewidth=2.5, foreground=page_colour())
         ends = self.arrows * self.stretch
         for name, (x, y), height in zip(self.names, ends, self.heights_of_names(), strict=True):
             ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": ORANGE, "linewidth": 1.6})
-            label = ax.annotate(
+            side = 1 if x >= 0 else -1
+            column = side * np.max(side * ends[side * ends[:, 0] >= 0, 0])  # names of a side are below each other
+            ax.plot([x, column], [y, height], color=text_colour(), linewidth=0.5, linestyle=":")
+            ax.annotate(
                 shortened(name, 14),
-                (x, height),
-                (3 if x >= 0 else -3, 0),
+                (column, height),
+                (4 * side, 0),
                 textcoords="offset points",
-                ha="left" if x >= 0 else "right",
+                ha="left" if side > 0 else "right",
                 va="center",
                 size=8,
-                color=colour,
+                path_effects=[halo],
             )
-            label.set_path_effects([] if self.scores is None else [halo])
         if self.scores is None:
             reach = self._half_height()
-            ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
+            ax.set(xlim=(-1.3 * reach, 1.3 * reach), ylim=(-reach, reach))  # names are beside the arrows
             ax.axhline(0, color=text_colour(), linewidth=0.5, linestyle=":")
             ax.axvline(0, color=text_colour(), linewidth=0.5, linestyle=":")
             ax.set_xlabel(f"loading on component {self.components[0]}")

@@ -68,7 +68,7 @@ class CumulativeVarianceDisplay:
         ax.set_ylim(0, 103)
         ax.set_xlabel("number of components")
         ax.set_ylabel(
-            "variance explained, %" if self.intervals is None else "variance explained, %, 95 % interval"
+            "variance explained, %" if self.intervals is None else "variance explained, %\n(95 % interval)"
         )
         titled(ax, "Share of total variance", self.guarantee)
         return ax

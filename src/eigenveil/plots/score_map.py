@@ -9,10 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 from matplotlib.axes import Axes
+from scipy.special import ndtri
 
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.plots.style import axes_or_new, titled
+from eigenveil.plots.style import COUNTS, axes_or_new, titled
+
+FALSE_ALARM = 0.05
+"""Probability that noise alone draws a cell, anywhere on a map without units."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,23 +75,32 @@ class ScoreMapDisplay:
             guarantee=_guarantee(histogram) if guarantee is None else guarantee,
         )
 
+    def threshold(self, group: str | None = None) -> float:
+        """Return the count above which a cell is drawn.
+
+        It holds for all cells of a map at once: on a map of empty cells, the probability that noise lifts any of
+        them above it is at most 5 % (Bonferroni).
+        """
+        noise = self.noise if group is None else self.noise / math.sqrt(len(self.groups))
+        return float(-ndtri(FALSE_ALARM / self.counts.size)) * noise
+
     def shown(self, group: str | None = None) -> FloatArray:
-        """Return the counts, with nan for counts of at most two standard deviations of the noise."""
-        counts, noise = self.counts, self.noise
-        if group is not None:
-            counts, noise = self._of_group(group), self.noise / math.sqrt(len(self.groups))
-        return np.where(counts > max(2 * noise, 0.0), counts, np.nan)
+        """Return the counts, with nan for counts up to the threshold."""
+        counts = self.counts if group is None else self._of_group(group)
+        return np.where(counts > self.threshold(group), counts, np.nan)
 
     def plot(self, ax: Axes | None = None, *, group: str | None = None) -> Axes:
-        """Draw the map of all units, or of one group; darker cells contain more units."""
+        """Draw the map of all units, or of one group; stronger colours are more units."""
         ax = axes_or_new(ax)
-        ax.patch.set(facecolor="white", alpha=1.0)  # also on a dark page: empty cells must not look like full ones
         mesh = ax.pcolormesh(
-            *self.edges, self.shown(group).T, cmap="cividis_r", vmin=0, vmax=self._most(), rasterized=True
+            *self.edges, self.shown(group).T, cmap=COUNTS, vmin=0, vmax=self._most(), rasterized=True
         )
         figure = ax.get_figure()
         if figure is not None:
-            figure.colorbar(mesh, ax=ax, label="units (noisy count)")
+            bar = figure.colorbar(mesh, ax=ax, label="units per cell (noisy count)")
+            bar.ax.patch.set_alpha(0.0)
+            assert bar.solids is not None, "a mesh has colours"
+            bar.solids.set_rasterized(True)  # vector cells overlap at their edges, which transparency would show
         ax.set_xlabel(f"score on component {self.components[0]}")
         ax.set_ylabel(f"score on component {self.components[1]}")
         titled(ax, "Where units lie" if group is None else f"Where units lie: {group}", self.guarantee)

@@ -6,12 +6,26 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
+from eigenveil._printable import printable
 from eigenveil.errors import InvalidInputError
 
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 """Colours from the palette of Okabe and Ito."""
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
+COUNTS = LinearSegmentedColormap.from_list("counts", [to_rgba(BLUE, 0.12), to_rgba(BLUE, 1.0)])
+"""Colours of counts: more opaque for larger counts, so that they read the same on light and on dark pages."""
+SIGNED = LinearSegmentedColormap.from_list(
+    "signed",
+    [
+        (0.0, to_rgba(ORANGE, 1.0)),
+        (0.5, to_rgba(ORANGE, 0.0)),
+        (0.5, to_rgba(BLUE, 0.0)),
+        (1.0, to_rgba(BLUE, 1.0)),
+    ],
+)
+"""Colours of loadings: orange below 0, blue above, transparent at 0."""
 HATCHES = ("", "///", "...", "xxx")
 MARKERS = ("o", "s", "^", "D")
 LEVEL = 0.95
@@ -62,6 +76,11 @@ def text_colour() -> str:
     return str(mpl.rcParams["text.color"])
 
 
+def page_colour() -> str:
+    """Return matplotlib's current colour of the page, for outlines that set letters apart from a picture."""
+    return str(mpl.rcParams["figure.facecolor"])
+
+
 def axes_or_new(ax: Axes | None) -> Axes:
     """Return `ax`, or the axes of a new figure if None."""
     if ax is not None:
@@ -73,6 +92,7 @@ def axes_or_new(ax: Axes | None) -> Axes:
 
 def titled(ax: Axes, title: str, guarantee: str) -> None:
     """Set the title, with the guarantee below it, and hide the top and right sides of the frame."""
+    title = as_drawn(printable(title))
     ax.set_title(f"{title}\n({guarantee})" if guarantee else title, fontsize="medium")
     ax.spines[["top", "right"]].set_visible(False)
 
@@ -85,14 +105,20 @@ def check_component(component: int, k: int) -> int:
 
 
 def shortened(text: str, longest: int = 28) -> str:
-    """Truncate a label to at most `longest` characters.
+    """Truncate a label to at most `longest` characters, and return it as text that matplotlib draws as it is.
 
     Examples
     --------
     >>> shortened("a rather long name of a column", 12)
     'a rather lo…'
     """
-    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+    text = printable(text)
+    return as_drawn(text if len(text) <= longest else text[: longest - 1].rstrip() + "…")
+
+
+def as_drawn(text: str) -> str:
+    """Return the text with dollar signs that matplotlib does not read as the start of a formula."""
+    return text.replace("$", r"\$")
 
 
 def names_of(pca: Any) -> tuple[str, ...]:

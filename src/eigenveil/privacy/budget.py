@@ -10,6 +10,7 @@ import numpy as np
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.privacy.gaussian import (
+    MOST_MU,
     check_delta,
     check_epsilon,
     check_mu,
@@ -59,8 +60,10 @@ class Budget:
     def __post_init__(self) -> None:
         for name in ("mu", "epsilon_aside", "delta_aside"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise InvalidInputError(f"{name} must be a finite number of at least 0, got {value!r}.")
+            if not 0 <= value <= MOST_MU:
+                raise InvalidInputError(
+                    f"{name} must be a finite number of at least 0 and at most {MOST_MU:g}, got {value!r}."
+                )
         if self.mu == self.epsilon_aside == self.delta_aside == 0:
             raise InvalidInputError("a budget must allow something: mu, epsilon_aside and delta_aside are all 0.")
         if self.delta_aside >= 1:

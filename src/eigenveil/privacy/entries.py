@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Literal, Protocol, get_args
 
 from eigenveil.errors import InvalidInputError
+from eigenveil.privacy.gaussian import MOST_MU
 
 Kind = Literal["gaussian", "approximate", "declared"]
 
@@ -132,7 +133,7 @@ class Entry:
             raise InvalidInputError(f"the kind of an entry must be one of {get_args(Kind)}, got {self.kind!r}.")
         for name in ("mu", "epsilon", "delta"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
+            if not 0 <= value <= MOST_MU:
                 raise InvalidInputError(
                     f"{name} of an entry must be a finite number of at least 0, got {value!r}."
                 )

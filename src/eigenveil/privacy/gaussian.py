@@ -24,14 +24,17 @@ from eigenveil.errors import InvalidInputError
 _SAFETY = 1e-9
 """Relative margin by which computed values stay on the private side of the exact root."""
 
+MOST_EPSILON, MOST_MU = 1e290, 1e150
+"""Largest numbers whose squares and sums do not overflow. Far smaller ones protect nothing."""
+
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 def check_epsilon(epsilon: float) -> float:
     """Return `epsilon` if it is a positive finite number; raise otherwise."""
-    if not (isinstance(epsilon, int | float | np.number) and math.isfinite(epsilon) and epsilon > 0):
+    if not (isinstance(epsilon, int | float | np.number) and 0 < epsilon <= MOST_EPSILON):
         raise InvalidInputError(
-            f"epsilon must be a finite number above 0, got {epsilon!r}.",
+            f"epsilon must be a finite number above 0 and at most {MOST_EPSILON:g}, got {epsilon!r}.",
             hint="Typical values lie between 0.1 (strong) and 8 (weak).",
         )
     return float(epsilon)
@@ -50,9 +53,9 @@ def check_delta(delta: float) -> float:
 
 def check_mu(mu: float) -> float:
     """Return `mu` if it is a positive finite number; raise otherwise."""
-    if not (isinstance(mu, int | float | np.number) and math.isfinite(mu) and mu > 0):
+    if not (isinstance(mu, int | float | np.number) and 0 < mu <= MOST_MU):
         raise InvalidInputError(
-            f"mu must be a finite number above 0, got {mu!r}.",
+            f"mu must be a finite number above 0 and at most {MOST_MU:g}, got {mu!r}.",
             hint="mu is sensitivity / sigma; mu = 1 is close to (epsilon, delta) = (4.4, 1e-5).",
         )
     return float(mu)

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eigenveil.errors import InvalidInputError
+from eigenveil._printable import printable
+from eigenveil.errors import EigenveilError, InvalidInputError
 from eigenveil.privacy.budget import Budget
 from eigenveil.privacy.entries import Entry, Parallel, sequential_cost
+from eigenveil.privacy.ledger_fields import check_ledger
 from eigenveil.privacy.relation import Relation
 
 if TYPE_CHECKING:
@@ -87,18 +89,21 @@ def read_json(text: str) -> Content:
     """Read what `as_json` wrote; raise if it is something else."""
     try:
         plain = json.loads(text)
-        if plain["schema"] != _SCHEMA:
+        if type(plain["schema"]) is int and plain["schema"] != _SCHEMA:
             raise InvalidInputError(
                 f"expected a ledger of schema {_SCHEMA}, got schema {plain['schema']!r}.",
                 hint="Read it with the version of eigenveil that wrote it.",
             )
+        check_ledger(plain)
         return Content(
             budget=Budget(**plain["budget"]),
             relation=Relation(plain["relation"]),
             nodes=[_from_plain(node) for node in plain["entries"]],
-            reasons=[str(reason) for reason in plain["not_private_because"]],
+            reasons=list(plain["not_private_because"]),
         )
-    except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+    except EigenveilError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
         raise InvalidInputError(
             "this is not a ledger written by `Ledger.to_json`.",
             hint="The file may be truncated, or it may be a different kind of file.",
@@ -108,7 +113,7 @@ def read_json(text: str) -> Content:
 def _rows(ledger: Ledger) -> Iterator[tuple[str, ...]]:
     """Yield the cells of every entry; entries of parallel parts are indented."""
     for depth, entry in (pair for node in ledger.nodes for pair in node.walk()):
-        label = "  " * depth + entry.what + (f" ({entry.note})" if entry.note else "")
+        label = "  " * depth + printable(entry.what + (f" ({entry.note})" if entry.note else ""))
         if entry.kind == "gaussian":
             cost = f"mu {entry.mu:.4g}"
         elif entry.kind == "approximate":
@@ -135,5 +140,4 @@ def _from_plain(plain: dict[str, Any]) -> Entry | Parallel:
     if "parallel" not in plain:
         return Entry(**plain)
     parts = tuple([_from_plain(child) for child in part] for part in plain["parts"])
-    finished = None if "finished" not in plain else int(plain["finished"])
-    return Parallel(str(plain["parallel"]), parts, [sequential_cost(part) for part in parts], finished)
+    return Parallel(plain["parallel"], parts, [sequential_cost(part) for part in parts], plain.get("finished"))

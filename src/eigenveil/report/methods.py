@@ -38,8 +38,8 @@ _DESCRIPTIONS = {
 _SOURCES = {"dp-gauss-1": [_ANALYZE_GAUSS], "dp-gauss-2": [_ANALYZE_GAUSS], "dp-power": [_NOISY_POWER]}
 
 
-def methods_of(model: Any, version: str) -> tuple[str, list[str]]:
-    """Return a methods paragraph for a paper, and its references."""
+def methods_of(model: Any, version: str, epsilon: str) -> tuple[str, list[str]]:
+    """Return a methods paragraph for a paper, which states this epsilon, and its references."""
     fitted = as_fitted(model)
     how = _DESCRIPTIONS.get(fitted["algorithm"], fitted["algorithm"])
     ledger = model.ledger_
@@ -51,7 +51,7 @@ def methods_of(model: Any, version: str) -> tuple[str, list[str]]:
     if not ledger.private:
         return text + "The run was not private, so no guarantee applies to it.", references
     text += (
-        f"The estimates are ({fitted['epsilon']:g}, {fitted['delta']:g})-differentially private under the "
+        f"All releases together are ({epsilon}, {fitted['delta']:g})-differentially private under the "
         f"relation {ledger.relation.value}. Noise was drawn from the operating system's generator by an exact "
         "sampler on a grid fixed in advance. All releases were composed under Gaussian differential privacy in a "
         "ledger that is charged before noise is drawn."

@@ -19,6 +19,17 @@ _RELATIONS = {
 }
 
 
+def relation_in_words(relation: Relation) -> str:
+    """Return which change of the data the guarantee hides.
+
+    Examples
+    --------
+    >>> relation_in_words(Relation.ADD_REMOVE)
+    'Releases look almost the same with or without one unit; the number of units is protected too'
+    """
+    return f"Releases look almost the same {_RELATIONS[relation]}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """Interpretation of a privacy guarantee.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -14,6 +13,8 @@ T = TypeVar("T")
 def attempt(step: Callable[[], T], failure: InvalidInputError, *errors: type[Exception]) -> T:
     """Return the value of `step()`; if it raises one of `errors`, raise `failure` without the original message.
 
+    A `MemoryError` is raised as it is, since the data are not to blame.
+
     Examples
     --------
     >>> attempt(lambda: float("secret"), InvalidInputError("not a number."), ValueError)
@@ -21,8 +22,12 @@ def attempt(step: Callable[[], T], failure: InvalidInputError, *errors: type[Exc
     ...
     eigenveil.errors.InvalidInputError: not a number.
     """
-    with contextlib.suppress(*errors):
+    try:
         return step()
+    except MemoryError:
+        raise
+    except errors:
+        pass
     raise failure
 
 

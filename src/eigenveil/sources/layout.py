@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -79,6 +80,7 @@ class Layout:
     def by_names(self, names: Sequence[str], *, unit: str | None) -> Layout:
         """Return the layout with exact columns, for data whose columns have these names."""
         chosen = tuple(names[position] for position in choose_names(names, self.columns, unit=unit))
+        _refuse_surrogates(chosen)
         encode = _of_chosen(names, chosen, self.encode, "encode")
         fill = self.fill
         if isinstance(fill, Mapping):
@@ -295,7 +297,7 @@ def _key(key: Any) -> str | int:
 
 def _finite(value: Any) -> float:
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if number and np.isfinite(value):
+    if number and abs(value) <= sys.float_info.max:
         return float(value)
     raise InvalidInputError(
         f"expected fill to be a finite number, or a mapping from columns to finite numbers, got {value!r}.",
@@ -304,6 +306,17 @@ def _finite(value: Any) -> float:
 
 
 # -- resolving for given names ---------------------------------------------------------------------
+
+
+def _refuse_surrogates(names: Sequence[str]) -> None:
+    """Refuse names with half of a pair of surrogates, which no file and no terminal can show."""
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        raise InvalidInputError(
+            "expected names of columns that can be written as UTF-8, got one with a lone surrogate.",
+            hint="Rename the column.",
+        ) from None
 
 
 def _of_chosen(names: Sequence[str], chosen: Sequence[str], given: Mapping[Any, Any], what: str) -> dict[Any, Any]:

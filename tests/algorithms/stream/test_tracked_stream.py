@@ -329,7 +329,7 @@ def test_raw_data_are_in_a_separate_file_for_the_owner_only(rows, tmp_path):
         os.umask(old)
     public = (tmp_path / "stream.json").read_text()
     raw = tmp_path / ("stream.json" + RAW_SUFFIX)
-    assert sorted(tmp_path.iterdir()) == [tmp_path / "stream.json", raw]
+    assert sorted(tmp_path.iterdir()) == [tmp_path / ".stream.json.lock", tmp_path / "stream.json", raw]
     assert stat.S_IMODE(raw.stat().st_mode) == 0o600
     assert "RAW DATA" in raw.read_text()
     assert "canary" not in public + raw.read_text()
@@ -417,7 +417,7 @@ def test_damaged_or_missing_checkpoints(rows, tmp_path):
     stream.add(rows[:400])
     stream.save(tmp_path / "s")
     text = (tmp_path / "s").read_text()
-    for damage in (text[:100], "[]", "{}", text.replace('"schema": 3', '"schema": 9'), text.replace('"V"', '"W"')):
+    for damage in (text[:100], "[]", "{}", text.replace('"schema": 4', '"schema": 9'), text.replace('"V"', '"W"')):
         (tmp_path / "s").write_text(damage)
         with pytest.raises(InvalidInputError):
             TrackedStream.load(tmp_path / "s")

@@ -89,6 +89,11 @@ class Seen(Uncopied):
         self.key, self.forget = key, forget
         self.hashes: set[bytes] = set()
 
+    @property
+    def key_hash(self) -> str:
+        """Public hash of the random key. It identifies the file with the ids of this stream."""
+        return hashlib.sha256(self.key).hexdigest()
+
     def empty(self, ids: Sequence[bytes | None], batch: OpenBatch) -> BoolArray:
         """Return which of these arrivals count as empty: those without an id, or with an id that has been seen.
 

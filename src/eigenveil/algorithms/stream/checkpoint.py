@@ -8,12 +8,14 @@ import json
 import os
 import pathlib
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from eigenveil._atomic_files import CAN_LOCK, explained_write_errors, locked, to_disk
 from eigenveil.errors import InvalidInputError
 from eigenveil.privacy.uncopied import Uncopied
 
@@ -30,7 +32,7 @@ class Checkpoint(Uncopied):
     the new file. Only its owner can read and write the file with raw data.
 
     A random number in the file of releases identifies the stream that holds the checkpoint: the last one that
-    saved or loaded it.
+    saved or loaded it. Who reads this number and then writes holds a lock meanwhile, where the system has locks.
     """
 
     _uncopied = "a stream's hold on its checkpoint", "only one stream at a time can continue from it"
@@ -41,14 +43,38 @@ class Checkpoint(Uncopied):
         self.raw_path = self.path.with_name(self.path.name + RAW_SUFFIX)
         self._holder = os.urandom(16).hex()
 
+    def locked(self) -> AbstractContextManager[None]:
+        """Keep other processes from reading or changing the holder, while the context is open."""
+        return locked(self.path) if CAN_LOCK else nullcontext()
+
+    def save(self, public: dict[str, Any], raw: list[dict[str, Any]], *, before: Checkpoint | None) -> None:
+        """Write both files, and make this stream the holder. `before` is the stream's checkpoint so far, if any.
+
+        The rows that the file of releases speaks of are in the other file at all times. Therefore the new rows are
+        appended first, if the stream was saved here before.
+        """
+        with self.locked():
+            if before is not None:
+                before.refuse_lost()
+            if before is not None and before.path.resolve() == self.path.resolve():
+                self.append_raw(raw[-1])
+                self.take(public)
+                self.write_raw(raw)
+                return
+            self.write_raw(raw)
+            if before is not None:
+                before.retire()  # first: at no time can two streams be loaded
+            self.take(public)
+
     def take(self, public: dict[str, Any]) -> None:
         """Make this stream the holder of the checkpoint, and rewrite the file of releases."""
         _replace(self.path, [{**public, "holder": self._holder}], mode=0o644)
 
     def write(self, public: dict[str, Any]) -> None:
         """Rewrite the file of releases. Raise if another stream holds the checkpoint."""
-        self.refuse_lost()
-        self.take(public)
+        with self.locked():
+            self.refuse_lost()
+            self.take(public)
 
     def retire(self) -> None:
         """Replace the file of releases by a note that the stream has moved, and delete the file with raw data."""
@@ -71,7 +97,7 @@ class Checkpoint(Uncopied):
 
     def append_raw(self, record: dict[str, Any]) -> None:
         """Append a record to the file with raw data."""
-        with open(self.raw_path, "ab", opener=_opener(0o600)) as file:
+        with explained_write_errors(self.raw_path), open(self.raw_path, "ab", opener=_opener(0o600)) as file:
             file.write(b"\n" + _line(record))  # starts on a new line, since a crash may have cut off the last one
             _to_disk(file)
 
@@ -145,12 +171,14 @@ def unpack_hashes(text: str) -> set[bytes]:
 
 def _replace(path: pathlib.Path, records: Iterable[dict[str, Any]], *, mode: int) -> None:
     fresh = path.with_name(path.name + ".part")
-    with contextlib.suppress(FileNotFoundError):
-        fresh.unlink()  # so that it is created again, with this mode
-    with open(fresh, "wb", opener=_opener(mode)) as file:
-        file.writelines(_line(record) for record in records)
-        _to_disk(file)
-    fresh.replace(path)
+    with explained_write_errors(path):
+        with contextlib.suppress(FileNotFoundError):
+            fresh.unlink()  # so that it is created again, with this mode
+        with open(fresh, "wb", opener=_opener(mode)) as file:
+            file.writelines(_line(record) for record in records)
+            _to_disk(file)
+        fresh.replace(path)
+        to_disk(path.parent)
 
 
 def _line(record: dict[str, Any]) -> bytes:

@@ -17,7 +17,7 @@ from eigenveil.algorithms.tracked.state import State
 from eigenveil.errors import InvalidInputError
 from eigenveil.privacy import Ledger
 
-_SCHEMA = 3
+_SCHEMA = 4
 _ARRAYS = ("V", "eigenvalues", "outside", "inside")
 
 
@@ -43,6 +43,8 @@ class PublicRecord:
         Warnings so far.
     seeded_position : int, optional
         Number of bytes that were drawn from a seeded source. None without a seed.
+    key_hash : str
+        Hash of the key in the raw-data file, so that the file of another stream is detected.
     ledger : Ledger
         Ledger of the stream. A ledger that was read from a file is a copy: see `as_account`.
     """
@@ -56,6 +58,7 @@ class PublicRecord:
     progress: StreamProgress
     warnings: tuple[ReleaseWarning, ...]
     seeded_position: int | None
+    key_hash: str
     ledger: Ledger
 
     def to_plain(self) -> dict[str, Any]:
@@ -76,6 +79,7 @@ class PublicRecord:
             "drift": self.progress.drift,
             "state": None if state is None else _pack_state(state),
             "seeded_position": self.seeded_position,
+            "key_hash": self.key_hash,
             "ledger": json.loads(self.ledger.to_json()),
         }
 
@@ -106,6 +110,7 @@ class PublicRecord:
             progress=StreamProgress(state, int(plain["rounds"]), float(plain["drift"]), dict(plain["last"])),
             warnings=tuple(map(ReleaseWarning.from_plain, plain["warnings"])),
             seeded_position=None if options.random_state is None else int(plain["seeded_position"]),
+            key_hash=plain["key_hash"],
             ledger=Ledger.from_json(json.dumps(plain["ledger"])),
         )
 
@@ -137,7 +142,8 @@ def read_raw_records(
 ) -> None:
     """Fill `seen` and `batch` from the raw-data file of a checkpoint.
 
-    Of a batch that has closed since its rows were written, only the ids are read.
+    Of a batch that has closed since its rows were written, only the ids are read. Of the open batch, the record
+    with as many rows as the public part states is read: a crash during `save` may have left a later one, too.
 
     Parameters
     ----------
@@ -152,24 +158,26 @@ def read_raw_records(
     batches : int
         Number of closed batches, by the ledger. A batch that was about to be charged counts as closed here.
     """
-    key = None
-    current, open_slots = batches + (1 if record.closing else 0), record.open_slots
+    key, current, open_slots = None, batches + (1 if record.closing else 0), record.open_slots
     for raw in checkpoint.read_raw():
         if "key" in raw:
             key = bytes.fromhex(raw["key"])
             seen.hashes |= unpack_hashes(raw["ids"])
         elif "batch" in raw and raw["batch"] < current and not seen.forget:
             seen.hashes |= unpack_hashes(raw["ids"])
-        elif "rows" in raw and raw["batch"] == current and open_slots:
-            batch.take(unpack(raw["rows"])[:open_slots], unpack(raw["empty"])[:open_slots])
-            batch.ids = unpack_hashes(raw["ids"])
-    if (key is None and record.options.people) or batch.filled != open_slots:  # ids need their key
+        elif "rows" in raw and raw["batch"] == current and not batch.filled:
+            empty = unpack(raw["empty"])
+            if len(empty) == open_slots:
+                batch.take(unpack(raw["rows"]), empty)
+                batch.ids = unpack_hashes(raw["ids"])
+    if key is not None:
+        seen.key = key
+    foreign = key is not None and seen.key_hash != record.key_hash
+    if foreign or (key is None and record.options.people) or batch.filled != open_slots:  # ids need their key
         raise InvalidInputError(
             f"the file with raw data, {str(checkpoint.raw_path)!r}, is missing or belongs to another checkpoint.",
             hint="Keep both files of a checkpoint side by side: the open batch needs its raw data to continue.",
         )
-    if key is not None:
-        seen.key = key
 
 
 def _pack_state(state: State) -> dict[str, Any]:

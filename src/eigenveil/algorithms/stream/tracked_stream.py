@@ -278,13 +278,9 @@ class TrackedStream(Uncopied):
         first path is replaced by a note that the stream has moved.
         """
         self.ledger.refuse_copy()
-        if self._checkpoint is not None:
-            self._checkpoint.refuse_lost()
-        before, checkpoint = self._checkpoint, Checkpoint(path)
-        checkpoint.write_raw(raw_records(self._seen, self._open, batches=self.batches))
-        if before is not None and before.path.resolve() != checkpoint.path.resolve():
-            before.retire()  # first: at no time can two streams be loaded
-        checkpoint.take(self._public(closing=False))
+        checkpoint = Checkpoint(path)
+        raw = list(raw_records(self._seen, self._open, batches=self.batches))
+        checkpoint.save(self._public(closing=False), raw, before=self._checkpoint)
         self._checkpoint = checkpoint
 
     @classmethod
@@ -296,19 +292,21 @@ class TrackedStream(Uncopied):
         from a copy spends the budget twice.
         """
         checkpoint = Checkpoint(path)
-        public = checkpoint.read()
-        try:
-            record = PublicRecord.from_plain(public)
-            stream = cls._from_record(record, engine)
-            read_raw_records(checkpoint, record, stream._seen, stream._open, batches=stream.batches)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, InvalidInputError):
-                raise
-            raise InvalidInputError("this is not a checkpoint written by `TrackedStream.save`.") from None
-        if record.closing:
-            charge_dropped_batch(stream._rounds.part(), mu=stream.budget.mu)
-            stream._rounds.finish()
-        checkpoint.take(public)
+        checkpoint.read()  # raises if there is none
+        with checkpoint.locked():
+            public = checkpoint.read()
+            try:
+                record = PublicRecord.from_plain(public)
+                stream = cls._from_record(record, engine)
+                read_raw_records(checkpoint, record, stream._seen, stream._open, batches=stream.batches)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                if isinstance(error, InvalidInputError):
+                    raise
+                raise InvalidInputError("this is not a checkpoint written by `TrackedStream.save`.") from None
+            if record.closing:
+                charge_dropped_batch(stream._rounds.part(), mu=stream.budget.mu)
+                stream._rounds.finish()
+            checkpoint.take(public)
         stream._checkpoint = checkpoint
         return stream
 
@@ -379,6 +377,7 @@ class TrackedStream(Uncopied):
             progress=self._progress,
             warnings=tuple(self._warned.values()),
             seeded_position=None if self._source is None else self._source.position,
+            key_hash=self._seen.key_hash,
             ledger=self.ledger,
         ).to_plain()
 

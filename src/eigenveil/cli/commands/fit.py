@@ -44,6 +44,7 @@ def command(
     memory: o.Memory = None,
     out: o.Out = None,
     report: o.ReportFile = None,
+    grid: o.Grid = None,
     score_bins: o.ScoreBins = 16,
     score_groups: o.ScoreGroups = None,
     as_json: o.Json = False,

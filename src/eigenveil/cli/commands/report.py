@@ -7,9 +7,16 @@ from typing import Annotated
 
 import typer
 
+from eigenveil.cli import options as o
 from eigenveil.cli.console import runs_work_module
 
-EXAMPLES = "\n\n".join(["Examples:", "eigenveil report model/ --out report.html"])  # noqa: FLY002
+EXAMPLES = "\n\n".join(  # noqa: FLY002
+    [
+        "Examples:",
+        "eigenveil report model/ --out report.html",
+        "eigenveil report digits/ --grid 8x8 --out report.html",
+    ]
+)
 
 
 @runs_work_module
@@ -17,6 +24,7 @@ def command(
     model: Annotated[Path, typer.Argument(help="Folder of a saved model.")],
     *,
     out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
+    grid: o.Grid = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a saved model as one HTML file with figures, ledger and guarantee. It opens offline."""

@@ -26,7 +26,7 @@ from eigenveil.report import write_report
 
 DELTA = 1e-6
 MAP_EPSILON = 0.5
-RUNS = 5
+RUNS = 3
 """Number of runs per method. The table shows the mean."""
 
 
@@ -47,7 +47,9 @@ def run(
     n, d = rows.shape
     planned = plan(n, d, components, epsilon=epsilon, delta=DELTA, spectrum="fast decay")
     say(f"Plan (made without reading the digits):\n{planned}\n")
+    say("Fitting, and writing a report ...")
     report = _fit_and_report(rows, names, components, epsilon, out)
+    say(f"Comparing with other methods, {RUNS} runs each ...")
     kept = _digits_kept(rows, components, epsilon)
     spiked = _spiked_kept(epsilon)
     if as_json:
@@ -67,9 +69,9 @@ def _fit_and_report(rows: Any, names: list[str], k: int, epsilon: float, out: Pa
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the report shows the warnings
         model.fit(frame)
-        scores = model.private_scores(frame, epsilon=MAP_EPSILON * epsilon, delta=DELTA, bins=12, ledger=ledger)
+        scores = model.private_scores(frame, epsilon=MAP_EPSILON * epsilon, delta=DELTA, bins=10, ledger=ledger)
     save(model, out / "model")
-    return write_report(model, out / "report.html", command="eigenveil demo", scores=scores)
+    return write_report(model, out / "report.html", command="eigenveil demo", scores=scores, grid=(8, 8))
 
 
 def _digits_kept(rows: Any, k: int, epsilon: float) -> dict[str, float]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer
 
+from eigenveil._printable import printable
 from eigenveil.cli import options as o
 from eigenveil.cli.arguments import (
     as_bounds,
@@ -18,11 +19,11 @@ from eigenveil.cli.arguments import (
     as_encode,
     as_engine,
     as_fill,
+    as_grid,
     as_groups,
     as_scale,
 )
 from eigenveil.cli.console import NOT_PRIVATE, collected_warnings, say, stderr_console, usage_errors, warn
-from eigenveil.cli.ledger_file import Account, RequestedBudget, ledger_before_fit, open_ledger
 from eigenveil.cli.plan_only import PlannedFit, show_plan
 from eigenveil.cli.score_map import buy_score_map, check_groups, request_score_map, score_map_data
 from eigenveil.cli.targets import Targets
@@ -33,6 +34,7 @@ from eigenveil.estimators.progress import Watch
 from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.settings import read_settings
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
+from eigenveil.persistence.ledger_file import Account, RequestedBudget, ledger_before_fit, open_ledger
 from eigenveil.privacy import Budget, Ledger
 
 
@@ -61,6 +63,7 @@ def run(
     memory: o.Memory,
     out: o.Out,
     report: o.ReportFile,
+    grid: o.Grid,
     score_bins: o.ScoreBins,
     score_groups: o.ScoreGroups,
     as_json: o.Json,
@@ -72,6 +75,7 @@ def run(
     with usage_errors():
         files = as_data(data, header=header)
         chosen = as_columns(columns, files)
+        targets = Targets(out=out, report=report, grid=as_grid(grid), as_json=as_json)
         where = as_engine(engine.value, scheduler, memory)
         model = DPPCA(
             components,
@@ -101,13 +105,13 @@ def run(
         request = FitRequest.of(model, files, units, settings=settings)
         operator = request.operator
         assert made_of_rows(operator), "files contain rows"
+        targets.check_grid(operator.d)
         if map_request is not None and map_request.groups is not None:
             check_groups(map_request.groups, files, operator, units)
     if plan_only:
         planned = PlannedFit(request=request, requested=requested, map_request=map_request, units=units)
         show_plan(planned, current, as_json=as_json)
         return
-    targets = Targets(out=out, report=report, as_json=as_json)
     targets.check(force=force)
     if isinstance(where, LocalEngine):  # the workers of a cluster read the files themselves
         kept = where.keeping(operator)
@@ -125,7 +129,16 @@ def run(
         if map_request is not None:
             map_data = score_map_data(map_request, files, request.operator, units)
             scores = buy_score_map(model, map_request, map_data, model.ledger_, watch)
-    targets.write(model, scores, command=shlex.join(["eigenveil", *sys.argv[1:]]), warnings=messages)
+    try:
+        targets.write(model, scores, command=_command(), warnings=messages)
+    except BaseException:
+        say("The fit is complete, but not all of its results were written. Count its budget as spent.")
+        raise
+
+
+def _command() -> str:
+    """Return the command. Bytes of file names that are not valid text are shown as escapes."""
+    return shlex.join(["eigenveil", *sys.argv[1:]]).encode("utf-8", "backslashreplace").decode()
 
 
 def _account(
@@ -145,7 +158,8 @@ def _account(
 
 def _current_ledger(account: Account) -> Ledger:
     """Return the ledger as it is now. Errors and warnings about it come before the data are opened."""
-    ledger = ledger_before_fit(account)
+    with usage_errors():
+        ledger = ledger_before_fit(account)
     if not account.seeded and not ledger.private:
         reasons = "; ".join(ledger.reasons)
         warn(
@@ -172,7 +186,7 @@ def _report_spending_on_failure(watch: Watch, account: Account | None) -> Iterat
         raise
     except BaseException:
         if watch.last is not None:
-            where = "" if account is None else f" and recorded in {account.path}"
+            where = "" if account is None else f" and recorded in {printable(str(account.path))}"
             say(
                 f"No model was written. {watch.last.step} releases were charged{where}: {watch.last.share:.0%} of "
                 "the budget of this fit. Count this budget as spent."

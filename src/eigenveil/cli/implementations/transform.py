@@ -9,12 +9,13 @@ from typing import Any
 
 import typer
 
-from eigenveil.cli.arguments import as_columns, as_data, as_names, check_output_path
+from eigenveil.cli.arguments import as_columns, as_data, as_names
 from eigenveil.cli.console import NOT_PRIVATE, usage_errors, warn
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.scores.files import put_scores, scores_schema, write_scores
 from eigenveil.persistence import load
+from eigenveil.persistence.outputs import check_output_path
 from eigenveil.sources.carried_columns import open_kept
 from eigenveil.sources.files.any_files import has_named_columns
 from eigenveil.sources.files.paths import FORMATS

@@ -37,7 +37,7 @@ def accepts(data: Any) -> bool:
 
 def read_parquet(data: Any) -> Any:
     """Open Parquet files as a Dask dataframe, so that Dask groups the rows of people."""
-    import dask.dataframe as dd  # noqa: PLC0415  # an extra, and heavy
+    from eigenveil._extras import dask_dataframe as dd  # noqa: PLC0415  # an extra, and heavy
 
     layout, paths = find(data)
     if layout != "parquet":

@@ -53,7 +53,11 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     places = [reader.schema.names.index(name) for name in names]
     schema = pa.schema([reader.schema.field(place) for place in places])
     batches = (batch.select(places) for batch in guarded(iter(reader), failure, Exception))
-    _write(batches, schema, str(path))
+    no_space = UnreadableError(
+        f"could not write the rows to a temporary file in {str(folder.path.parent)!r}.",
+        hint="Check its free space, or set TMPDIR to another folder.",
+    )
+    attempt(lambda: _write(batches, schema, str(path)), no_space, OSError)
     return open_scan(scan_parquet([str(path)], owner=folder), layout=exact, units=units, fixed_places=False)
 
 

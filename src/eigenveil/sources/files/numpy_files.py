@@ -6,6 +6,7 @@ requested. Only the path is sent to another process, which opens the array there
 
 from __future__ import annotations
 
+import math
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from scipy import sparse
 from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources.columns import refuse_named_unit
+from eigenveil.sources.files.free_memory import memory_left
 from eigenveil.sources.files.scans import empty_file_error
 from eigenveil.sources.guard import attempt
 from eigenveil.sources.layout import Layout
@@ -28,7 +30,10 @@ from eigenveil.sources.memory.rows import Rows, RowsSource
 from eigenveil.sources.people.in_memory import group
 from eigenveil.sources.source import Source, Values
 
-_ERRORS = (ValueError, OSError, EOFError, KeyError, TypeError, SyntaxError, zipfile.BadZipFile, zlib.error)
+_ERRORS = (
+    *(ValueError, OSError, EOFError, KeyError, TypeError, SyntaxError, OverflowError, NotImplementedError),
+    *(RuntimeError, zipfile.BadZipFile, zlib.error),
+)
 _HEADERS: dict[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -129,7 +134,9 @@ def _schema(path: str) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
                 hint="Load the array that you need: np.load(path)[name].",
             )
         read = _sparse_schema if is_sparse else _dense_schema
-        return (*attempt(lambda: read(archive), _unreadable_error(path), *_ERRORS), is_sparse)
+        schema = attempt(lambda: read(archive), _unreadable_error(path), *_ERRORS)
+        _refuse_larger_than_memory(path, attempt(lambda: _size(archive), _unreadable_error(path), *_ERRORS))
+        return (*schema, is_sparse)
 
 
 def _zipped(path: str) -> bool:
@@ -162,6 +169,21 @@ def _sparse_schema(archive: zipfile.ZipFile) -> tuple[tuple[int, ...], np.dtype[
     with archive.open("shape.npy") as member:
         shape = np.lib.format.read_array(member, allow_pickle=False)
     return tuple(int(length) for length in shape), _header(archive, "data.npy")[1]
+
+
+def _size(archive: zipfile.ZipFile) -> int:
+    """Return the bytes of all arrays, as stated by their headers; a few compressed bytes can state any number."""
+    headers = [_header(archive, name) for name in archive.namelist()]
+    return sum(math.prod(shape) * dtype.itemsize for shape, dtype in headers)
+
+
+def _refuse_larger_than_memory(path: str, size: int) -> None:
+    left = memory_left()
+    if left is not None and size > left:
+        raise UnreadableError(
+            f"the arrays in {path!r} have {size:,} bytes when unpacked, which do not fit in memory.",
+            hint="Save the array with np.save: parts of an .npy file are read when they are needed.",
+        )
 
 
 def _header(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:

@@ -20,6 +20,7 @@ FORMATS = {
     ".npy": "npy",
     ".npz": "npz",
 }
+_PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".7z")
 _ENDINGS = "Supported extensions: " + ", ".join(FORMATS) + "."
 
 
@@ -39,7 +40,10 @@ def find(data: Any) -> tuple[str, list[str]]:
             f"expected files of one format, got {', '.join(sorted(formats))}.",
             hint="Select the files with a glob such as 'folder/**/*.parquet'.",
         )
-    return formats.pop(), files
+    found = formats.pop()
+    if found in ("parquet", "feather"):  # Arrow takes names as UTF-8 only
+        _refuse_odd_names(files)
+    return found, files
 
 
 def find_files(data: Any) -> list[str]:
@@ -50,6 +54,8 @@ def find_files(data: Any) -> list[str]:
 
 
 def _expand(one: str | os.PathLike[str]) -> list[Path]:
+    if not os.fspath(one):  # which would be the current folder
+        raise UnreadableError("expected a path, got an empty text.", hint="'.' is the current folder.")
     path = Path(one).expanduser()
     if path.is_dir():
         return _inside(path)
@@ -87,8 +93,20 @@ def _hidden(file: Path) -> bool:
 
 def _format(file: Path) -> str:
     if file.suffix.lower() not in FORMATS:
-        raise InvalidInputError(f"cannot determine the format of {str(file)!r} from its extension.", hint=_ENDINGS)
+        packed = "Unpack it first. " if file.suffix.lower() in _PACKED else ""
+        raise InvalidInputError(
+            f"cannot determine the format of {str(file)!r} from its extension.", hint=packed + _ENDINGS
+        )
     return FORMATS[file.suffix.lower()]
+
+
+def _refuse_odd_names(files: Iterable[str]) -> None:
+    for file in files:
+        if file != file.encode("utf-8", "replace").decode():
+            raise UnreadableError(
+                f"the name {file!a} is not valid text in the encoding of this process.",
+                hint="Rename the file. If its name looks right in the shell, set PYTHONUTF8=1.",
+            )
 
 
 def _refuse_twice(files: Iterable[Path]) -> None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from eigenveil.sources.files.any_files import FilesSource
 from eigenveil.sources.files.csv_files import CsvScan
+from eigenveil.sources.files.free_memory import memory_left
 from eigenveil.sources.files.spool import Spool
 from eigenveil.sources.people.on_disk import PeopleOnDisk
 from eigenveil.sources.source import Block, Partition, Source
@@ -143,38 +143,5 @@ class KeptPartition:
 
 def memory_for_blocks() -> int:
     """Return the memory for kept blocks, in bytes: a quarter of what this process and its container have left."""
-    return min(_available_here(), *_limits()) // _SHARE
-
-
-def _available_here() -> int:
-    found = _number_after("MemAvailable:", Path("/proc/meminfo"))
-    return _UNKNOWN if found is None else found << 10
-
-
-def _limits() -> Iterator[int]:
-    """Yield the memory that the container and the shell leave to this process, if they limit it."""
-    groups = Path("/sys/fs/cgroup")
-    for limit, used in (
-        ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
-    ):
-        most, taken = (_number_after("", groups / name) for name in (limit, used))
-        if most is not None:
-            yield max(0, most - (taken or 0))
-    try:
-        import resource  # noqa: PLC0415  # not on Windows
-    except ImportError:
-        return
-    most = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if most != resource.RLIM_INFINITY:
-        yield most
-
-
-def _number_after(word: str, path: Path) -> int | None:
-    """Return the whole number after a word in a small file; None if there is none."""
-    try:
-        text = path.read_text()
-    except OSError:
-        return None
-    found = text[text.find(word) + len(word) :].split()[:1] if word in text else []
-    return int(found[0]) if found and found[0].isdigit() else None
+    left = memory_left()
+    return (_UNKNOWN if left is None else left) // _SHARE

@@ -175,7 +175,7 @@ def shared_schema(paths: list[str], read: Callable[[str], pa.Schema]) -> pa.Sche
     """Return one schema for all files: columns in the order of the first file, types that can hold all files."""
     schemas: dict[pa.Schema, str] = {}
     for path in paths:
-        schema = attempt(partial(read, path), unreadable_file_error(path), *READ_ERRORS).remove_metadata()
+        schema = attempt(partial(_with_names, read, path), unreadable_file_error(path), *READ_ERRORS)
         schemas.setdefault(schema, path)
     first, *others = schemas
     if not others:  # unifying refuses duplicate names, which are valid if not selected
@@ -187,6 +187,13 @@ def shared_schema(paths: list[str], read: Callable[[str], pa.Schema]) -> pa.Sche
         hint="Write all files with one schema.",
     )
     return attempt(lambda: pa.unify_schemas(list(schemas), promote_options="permissive"), unlike, *READ_ERRORS)
+
+
+def _with_names(read: Callable[[str], pa.Schema], path: str) -> pa.Schema:
+    """Return the schema of a file; raise ValueError if a name is not UTF-8."""
+    schema = read(path).remove_metadata()
+    "".join(schema.names).encode()
+    return schema
 
 
 def _refuse_other_names(first: Sequence[str], other: Sequence[str], first_path: str, path: str) -> None:
@@ -239,7 +246,13 @@ def _feather_batches(path: str, names: list[str]) -> Iterator[pa.RecordBatch]:
         places = [found.index(name) for name in names]
         reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=places))
         for number in range(reader.num_record_batches):  # no batch is held here while the next one is decoded
-            yield reader.get_batch(number).select(names)
+            yield _valid(reader.get_batch(number).select(names))
+
+
+def _valid(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the batch; raise if its buffers are inconsistent, as reading them could crash."""
+    batch.validate(full=True)
+    return batch
 
 
 def _dataset_batches(dataset: Any, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
@@ -253,4 +266,4 @@ def _dataset_batches(dataset: Any, names: Sequence[str], height: int) -> Iterato
         use_threads=True,
         cache_metadata=False,
     )
-    yield from scanner.to_batches()
+    yield from map(_valid, scanner.to_batches())

@@ -48,6 +48,8 @@ def check_matrix(what: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Non
             f"expected a 2-D {what} (rows, columns), got {len(shape)}-D of shape {shape}.",
             hint="One row per observation: reshape(-1, 1) for one column, reshape(1, -1) for one row.",
         )
+    if not 0 <= shape[1] < 2**31:
+        raise InvalidInputError(f"expected an {what} of fewer than 2^31 columns, got {shape[1]}.")
 
 
 def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:

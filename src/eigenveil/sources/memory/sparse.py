@@ -35,6 +35,11 @@ def hold(data: Any, *, layout: Layout, units: Any) -> SparseRows:
             hint="Rebuild it from rows, columns and values: scipy.sparse.coo_array((values, (rows, columns))).",
         )
         attempt(lambda: data.check_format(full_check=True), broken, ValueError, IndexError)
+    if data.format == "csr" and not _rows_in_order(data):  # no row has a place of its own
+        raise InvalidInputError(
+            "expected a csr matrix whose indptr starts at 0, never decreases and ends with its entries.",
+            hint="Rebuild it from rows, columns and values: scipy.sparse.coo_array((values, (rows, columns))).",
+        )
     return SparseRows(data if data.format == "csr" else data.astype(float_type(data.dtype)).tocsr(), exact)
 
 
@@ -98,6 +103,13 @@ class SparseRows:
                 data = np.where(np.isnan(floats.data), fills[floats.indices], floats.data).astype(floats.dtype)
                 floats = csr_array((data, floats.indices, floats.indptr), shape=floats.shape)
         return floats  # type: ignore[no-any-return]
+
+
+def _rows_in_order(matrix: Csr) -> bool:
+    pointer = matrix.indptr
+    entries = min(len(matrix.indices), len(matrix.data))
+    fits = len(pointer) == matrix.shape[0] + 1 and pointer[0] == 0 and pointer[-1] <= entries
+    return bool(fits and np.all(pointer[1:] >= pointer[:-1]))
 
 
 def _outside_as_invalid(part: Csr, column: int) -> Csr:

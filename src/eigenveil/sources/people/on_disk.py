@@ -61,6 +61,8 @@ class PeopleOnDisk:
     def __init__(
         self, scan: Scan, layout: Layout, dtype: np.dtype[Any], units: Any, *, by_content: bool = False
     ) -> None:
+        from eigenveil._extras import duckdb  # noqa: F401, PLC0415  # if missing, raise before anything is charged
+
         self._scan = scan
         self._memory = 0
         self._by_content = by_content

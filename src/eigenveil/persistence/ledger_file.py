@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import math
-import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import typer
-
-from eigenveil._atomic_files import written_whole
-from eigenveil.cli.console import usage_errors
-from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError
+from eigenveil._atomic_files import CAN_LOCK, explained_write_errors, locked, written_whole
+from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError, UnreadableError
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.ledger import as_account
 
-try:
-    import fcntl
-except ImportError:  # not a POSIX system
-    fcntl = None  # type: ignore[assignment]
-
 _SLACK = 1 + 1e-10
 """Relative tolerance for rounding when a request is compared with the remaining budget."""
+_MOST = 1 << 28
+"""Maximum size of a ledger file, in bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RequestedBudget:
-    """Privacy budget that a command requests: for the fit, and for a map of scores.
+    """Privacy budget that a run requests: for the fit, and for a map of scores.
 
     Examples
     --------
@@ -68,10 +62,38 @@ class Account:
 
     path: Path
     requested: RequestedBudget
-    cap: tuple[float, float] | None
+    cap: tuple[float, float] | None = None
     """(epsilon, delta) budget of all fits together. If None, a new file gets the requested budget."""
-    relation: str
-    seeded: bool
+    relation: str = "add-remove"
+    seeded: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", account_file(self.path))
+
+
+def account_file(path: Path) -> Path:
+    """Return the file of an account: the target of a link, so that all links to a ledger charge the same file.
+
+    Every charge replaces the file, which would replace the link and leave its target uncharged. For the same
+    reason a file with several names (hard links) is refused.
+    """
+    try:
+        file = path.resolve(strict=True) if path.is_symlink() else path
+        about = file.stat()
+    except FileNotFoundError:
+        if not path.is_symlink():
+            return path
+        raise InvalidInputError(
+            f"{str(path)!r} is a link to a file that does not exist.", hint="Remove it, or name the ledger file."
+        ) from None
+    except RuntimeError:  # a loop of links
+        raise InvalidInputError(f"{str(path)!r} is a link to itself.", hint="Name the ledger file.") from None
+    if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1 or about.st_size > _MOST:
+        raise InvalidInputError(
+            f"expected {str(path)!r} to be a regular file of one name and at most {_MOST >> 20} MiB.",
+            hint="Copies under other names (hard links) would not see the charges. Remove all but one.",
+        )
+    return file
 
 
 @contextmanager
@@ -80,11 +102,12 @@ def open_ledger(account: Account) -> Iterator[Ledger]:
 
     Each write replaces the file atomically, so that a crash leaves the last complete version.
     """
-    with _exclusive_lock(account.path):
+    path = account.path
+    with _exclusive_lock(path):
         ledger = as_account(ledger_before_fit(account))  # the lock guarantees that no other process charges it
         refuse_overspending(account.requested, ledger)
-        _write(account.path, ledger)
-        with ledger.watched(lambda _: _write(account.path, ledger)):
+        _write(path, ledger)
+        with ledger.watched(lambda _: _write(path, ledger)):
             yield ledger
 
 
@@ -94,14 +117,13 @@ def ledger_before_fit(account: Account) -> Ledger:
     if ledger is None:
         return Ledger(_budget_of_new_ledger(account), relation=account.relation)
     if account.seeded and not ledger.seeded:
-        raise typer.BadParameter(
+        raise InvalidInputError(
             f"a seeded fit would permanently mark {str(account.path)!r}, with all its past and future charges, as "
-            "not private. Omit --seed, or use a new ledger file for seeded trials.",
-            param_hint="--seed",
+            "not private.",
+            hint="Omit the seed, or use a new ledger file for seeded trials.",
         )
     if account.cap is not None:
-        with usage_errors():
-            _refuse_changed_cap(ledger, *account.cap)
+        _refuse_changed_cap(ledger, *account.cap)
     return ledger
 
 
@@ -116,7 +138,7 @@ def refuse_overspending(requested: RequestedBudget, ledger: Ledger) -> None:
             f"{_pair(requested.whole.epsilon_aside, requested.whole.delta_aside)}, and the ledger has "
             f"{_pair(*ledger.remaining_aside)} set aside and unspent.",
             hint="No noise was drawn. Start a new ledger file with this fit, which sets that part aside; or use "
-            "--algorithm tracked or dp-gauss-1, which need no such part.",
+            "the algorithm tracked or dp-gauss-1, which need no such part.",
         )
     raise BudgetExceededError(
         f"this run requests mu = {requested.whole.mu:g}, but the ledger has mu = {ledger.remaining_mu:g} left of "
@@ -132,9 +154,9 @@ def read_ledger(path: Path) -> Ledger | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
-        raise InvalidInputError(f"{str(path)!r} is not a ledger file: it is not UTF-8 text.") from None
+        raise UnreadableError(f"{str(path)!r} is not a ledger file: it is not UTF-8 text.") from None
     except InvalidInputError as error:
-        raise InvalidInputError(f"{str(path)!r}: {error.fact}", hint=error.hint) from None
+        raise UnreadableError(f"{str(path)!r}: {error.fact}", hint=error.hint) from None
 
 
 def _budget_of_new_ledger(account: Account) -> Budget:
@@ -156,9 +178,9 @@ def _refuse_changed_cap(ledger: Ledger, epsilon: float, delta: float) -> None:
     made = ledger.budget.epsilon(delta)
     if not abs(made - epsilon) <= 1e-5 * epsilon:
         raise InvalidInputError(
-            f"this ledger file was created with a cap of epsilon = {made:.6g} at delta = {delta:g}, but "
-            f"--cap-epsilon gives {epsilon:.6g}.",
-            hint="The cap of a ledger file is set when the file is created. Omit --cap-epsilon.",
+            f"this ledger file was created with a cap of epsilon = {made:.6g} at delta = {delta:g}, not "
+            f"{epsilon:.6g}.",
+            hint="The cap of a ledger file is set when the file is created. Omit it for later fits.",
         )
 
 
@@ -170,18 +192,12 @@ def _write(path: Path, ledger: Ledger) -> None:
 @contextmanager
 def _exclusive_lock(path: Path) -> Iterator[None]:
     """Lock the ledger file. Two processes that read it at once could each spend all of the remaining budget."""
-    if fcntl is None:
+    if not CAN_LOCK:
         raise EigenveilError("ledger files need file locks, which this system does not support.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise EigenveilError(
-                f"another process is charging {str(path)!r}; no noise was drawn.",
-                hint="Try again when it has finished.",
-            ) from None
+    with explained_write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    busy = EigenveilError(
+        f"another process is charging {str(path)!r}; no noise was drawn.", hint="Try again when it has finished."
+    )
+    with locked(path, busy=busy):
         yield
-    finally:
-        os.close(handle)

@@ -1,0 +1,148 @@
+"""Run the fits of an audit, in parallel, and keep what they released, so that an interrupted audit can resume.
+
+A case is run in parts. The numbers of a part are one JSON file in the folder of its case, whose name is a hash of
+the case and of the code of eigenveil. Fits draw fresh noise from the operating system in every process.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from eigenveil._atomic_files import written_whole
+from eigenveil.audit.cases import Case
+from eigenveil.audit.statistics import Numbers
+
+PART = 100
+"""Fits in a part."""
+ProgressCallback = Callable[[int, int, str], None]
+"""Called with the number of completed fits, the total number, and a description of the last part."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some fits of a case, with or without the canary."""
+
+    case: Case
+    canary: bool
+    index: int
+    fits: int
+
+    def run(self) -> list[dict[str, float]]:
+        """Return the numbers that each fit released."""
+        return [self.case.release(canary=self.canary) for _ in range(self.fits)]
+
+    def file(self, folder: Path) -> Path:
+        """Return the file that keeps these numbers."""
+        key = hashlib.sha256(json.dumps([code(), asdict(self.case)], sort_keys=True).encode()).hexdigest()[:16]
+        name = f"{'with' if self.canary else 'without'}-{self.index}-{self.fits}.json"
+        return folder / f"{self.case.algorithm}-{self.case.relation}-{self.case.attack}-{key}" / name
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs fits.
+
+    Parameters
+    ----------
+    workers : int
+        Number of processes; with 1, fits run in this process.
+    cache : Path, optional
+        Folder that keeps what fits released. None: nothing is kept.
+    on_progress : callable
+        Called with the progress; see `ProgressCallback`.
+    """
+
+    workers: int = 1
+    cache: Path | None = None
+    on_progress: ProgressCallback = lambda *_: None
+
+    def run(self, cases: Iterable[Case], first: int, last: int) -> dict[Case, tuple[Numbers, Numbers]]:
+        """Return the numbers of fits number `first` to `last` of every case, without and with the canary."""
+        found: dict[tuple[Case, bool], list[dict[str, float]]] = {}
+        missing: list[Part] = []
+        chosen = list(cases)
+        for part in _parts(chosen, first, last):
+            kept = self._kept(part)
+            if kept is None:
+                missing.append(part)
+            else:
+                found.setdefault((part.case, part.canary), []).extend(kept)
+        total, done = sum(part.fits for part in missing), 0
+        with _processes(min(self.workers, len(missing))) as run:
+            for part, numbers in run(missing):
+                self._keep(part, numbers)
+                found.setdefault((part.case, part.canary), []).extend(numbers)
+                done += part.fits
+                self.on_progress(done, total, f"{part.case.algorithm}, {part.case.relation}")
+        return {case: (found[case, False], found[case, True]) for case in chosen}
+
+    def _kept(self, part: Part) -> list[dict[str, float]] | None:
+        if self.cache is None or not part.file(self.cache).exists():
+            return None
+        numbers: list[dict[str, float]] = json.loads(part.file(self.cache).read_text("utf-8"))
+        return numbers
+
+    def _keep(self, part: Part, numbers: list[dict[str, float]]) -> None:
+        if self.cache is None:
+            return
+        file = part.file(self.cache)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        (self.cache / ".gitignore").write_text("*\n", encoding="utf-8")
+        with written_whole(file) as whole:
+            whole.write_text(json.dumps(numbers), encoding="utf-8")
+
+
+@functools.cache
+def code() -> str:
+    """Return a hash of the code of eigenveil: a change of any file makes kept numbers invalid."""
+    package = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for file in sorted(file for file in package.rglob("*.*") if file.suffix in {".py", ".c", ".h"}):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _parts(cases: list[Case], first: int, last: int) -> Iterator[Part]:
+    """Yield parts with at most `PART` fits. Cases take turns, so that the remaining time is estimated well."""
+    for start in range(first, last, PART):
+        for case in cases:
+            for canary in (False, True):
+                yield Part(case, canary, start, min(PART, last - start))
+
+
+def _run_part(part: Part) -> tuple[Part, list[dict[str, float]]]:
+    return part, part.run()
+
+
+@contextmanager
+def _processes(workers: int) -> Iterator[Callable[[list[Part]], Iterable[tuple[Part, list[dict[str, float]]]]]]:
+    """Yield a function that runs parts, in any order. With one worker they run in this process."""
+    if workers <= 1:
+        yield lambda parts: map(_run_part, parts)
+        return
+    threads = {name: os.environ.get(name) for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
+    os.environ.update(dict.fromkeys(threads, "1"))  # processes must not compete for cores
+    try:
+        pool = multiprocessing.get_context("spawn").Pool(workers, initializer=_ignore_interrupts)
+    finally:
+        for name, value in threads.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+    with pool:
+        yield lambda parts: pool.imap_unordered(_run_part, parts)
+
+
+def _ignore_interrupts() -> None:
+    """Ignore Ctrl-C in workers; the main process handles it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

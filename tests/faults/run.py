@@ -1,0 +1,60 @@
+"""Run all tests of faults, quick and slow, and write their table: ``PYTHONPATH=tests python -m faults.run 2``.
+
+The number is that of workers.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+TABLE = HERE / "results.md"
+
+
+class Results:
+    """The numbers that tests record as properties, and whether each test passed."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict] = []
+        self.skipped: list[str] = []
+
+    def pytest_runtest_logreport(self, report) -> None:
+        found = dict(report.user_properties)
+        if report.when == "call" and "fault" in found:
+            self.rows.append({**found, "outcome": "holds" if report.passed else f"**{report.outcome}**"})
+        if report.skipped:
+            self.skipped.append(f"{report.nodeid.rpartition('/')[2]}: {report.longrepr[2]}")
+
+    def write(self, stamp: str) -> None:
+        lines = [
+            "# Faults, as real processes",
+            "",
+            f"Made by `PYTHONPATH=tests python -m faults.run 2`. Stamp of the code: {stamp}, and what was not yet",
+            "committed on it. `make slow` runs the same trials; quick tests repeat the most telling ones.",
+            "",
+            "| fault | trials | what was checked | outcome |",
+            "|---|---|---|---|",
+        ]
+        lines += [" | ".join(["", *(str(row[key]) for key in KEYS), ""]).strip() for row in self.rows]
+        lines += ["", *(f"Skipped: {one}" for one in self.skipped)]
+        TABLE.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+
+KEYS = ("fault", "trials", "checked", "outcome")
+
+
+def main() -> None:
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    stamp = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
+    results = Results()
+    code = pytest.main(["-n", sys.argv[1], "-m", "slow or not slow", str(HERE)], plugins=[results])
+    results.write(stamp)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()
