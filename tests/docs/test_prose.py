@@ -35,7 +35,7 @@ INSTEAD = {
 def _pages():
     pages = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.html"), *(ROOT / "docs").rglob("*.md")]
     pages += (ROOT / "docs" / "notebooks").glob("*.ipynb")
-    return [*pages, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
+    return [*pages, *(ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
 
 
 def found_in(text):

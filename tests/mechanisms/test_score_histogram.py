@@ -183,8 +183,8 @@ def test_noise_has_the_stated_standard_deviation(relation, scale):
     grid = ScoreGrid(axes=np.eye(2), origin=np.zeros(2), edges=edges)
     sums = histogram_of(open_units(samples.rows(np.zeros((0, 2))), source=None, relation=relation), grid, mu=0.5)
     assert sums.noise == pytest.approx(scale)
-    assert np.std(sums.inside) == pytest.approx(scale, rel=0.06)
-    assert abs(np.mean(sums.inside)) < 5 * scale / 50
+    assert np.std(sums.inside) == pytest.approx(scale, rel=0.08)
+    assert abs(np.mean(sums.inside)) < 6 * scale / 50
 
 
 def test_the_cell_of_a_row_depends_on_that_row_alone():

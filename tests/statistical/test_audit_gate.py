@@ -33,19 +33,19 @@ class ManySteps(audit.Case):
 
 MANY_STEPS = ManySteps("k-dp-ojas", "add-remove", EPSILON, DELTA, "matrix", d=4)
 FAULTS = {
-    "noise 4 times too small": (partial(faults.noise_too_small, thinner=4), case(), 150),
-    "noise 2 times too small": (partial(faults.noise_too_small, thinner=2), case(), 900),
-    "noise sqrt(2) times too small": (partial(faults.noise_too_small, thinner=math.sqrt(2)), case(), 6000),
-    "tracked, noise 4 times too small": (partial(faults.noise_too_small, thinner=4), case("tracked"), 150),
-    "tracked, noise 2 times too small": (partial(faults.noise_too_small, thinner=2), case("tracked"), 1200),
-    "radius for free": (faults.radius_for_free, case(attack="edge"), 90),
-    "radius for free, replace": (faults.radius_for_free, case(relation="replace", attack="edge"), 90),
-    "number of units for free": (faults.number_for_free, case(), 90),
-    "centre from the data": (faults.centre_from_the_data, case(attack="row"), 90),
-    "tracked, centre from the data": (faults.centre_from_the_data, case("tracked", attack="row"), 90),
-    "parts overlap": (faults.parts_overlap, MANY_STEPS, 900),
-    "replace charged as add-remove": (faults.replace_as_add_remove, case(relation="replace"), 900),
-    "noise used again": (faults.noise_used_again, case(), 150),
+    "noise 4 times too small": (partial(faults.noise_too_small, thinner=4), case(), 300),
+    "noise 2 times too small": (partial(faults.noise_too_small, thinner=2), case(), 1800),
+    "noise sqrt(2) times too small": (partial(faults.noise_too_small, thinner=math.sqrt(2)), case(), 12000),
+    "tracked, noise 4 times too small": (partial(faults.noise_too_small, thinner=4), case("tracked"), 300),
+    "tracked, noise 2 times too small": (partial(faults.noise_too_small, thinner=2), case("tracked"), 2400),
+    "radius for free": (faults.radius_for_free, case(attack="edge"), 180),
+    "radius for free, replace": (faults.radius_for_free, case(relation="replace", attack="edge"), 180),
+    "number of units for free": (faults.number_for_free, case(), 180),
+    "centre from the data": (faults.centre_from_the_data, case(attack="row"), 180),
+    "tracked, centre from the data": (faults.centre_from_the_data, case("tracked", attack="row"), 180),
+    "parts overlap": (faults.parts_overlap, MANY_STEPS, 1800),
+    "replace charged as add-remove": (faults.replace_as_add_remove, case(relation="replace"), 1800),
+    "noise used again": (faults.noise_used_again, case(), 300),
 }
 
 

@@ -20,6 +20,8 @@ def test_pmf_with_twenty_million_draws(draw, law, scale):
     expected = size * (law.cdf((edges + 0.5) / scale) - law.cdf((edges - 0.5) / scale))
     observed = np.bincount(draws + 60 * scale, minlength=edges.size)
     common = expected >= 10
+    while size - expected[common].sum() < 10:  # the tails are one bin, which expects 10 draws too
+        common[np.flatnonzero(common)[[0, -1]]] = False
     expected = np.append(expected[common], size - expected[common].sum())
     observed = np.append(observed[common], size - observed[common].sum())
     assert stats.chisquare(observed, expected, sum_check=False).pvalue > ALARM

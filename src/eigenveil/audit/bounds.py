@@ -183,13 +183,16 @@ def smallest_mu_seen(bound: Bound, claimed: float, trials: int, confidence: floa
 
 
 def lower_estimate(errors: ErrorCounts) -> float:
-    """Return the estimate of mu minus two standard errors, for choices only: it is not a bound."""
+    """Return the estimate of mu minus four standard errors, for choices only: it is not a bound.
+
+    A bound at the confidence `GATE` subtracts about as much. With fewer, extreme thresholds are chosen too often.
+    """
     alarms = (errors.false_alarms + 0.5) / (errors.without + 1)
     misses = (errors.misses + 0.5) / (errors.with_canary + 1)
     variance = 0.0
     for rate, trials in ((alarms, errors.without), (misses, errors.with_canary)):
         variance += rate * (1 - rate) / trials / norm.pdf(norm.ppf(rate)) ** 2
-    return errors.mu - 2 * math.sqrt(variance)
+    return errors.mu - 4 * math.sqrt(variance)
 
 
 def _upper(errors: int, trials: int, level: FloatArray) -> FloatArray:

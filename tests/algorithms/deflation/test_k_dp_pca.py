@@ -39,7 +39,7 @@ def test_practical_form_over_seeds(sigma, bound, relation):
         data, Sigma = spiked(10_000, 200, sigma, seed)
         release = k_dp_pca(data, 2, epsilon=1.0, delta=0.01, relation=relation)
         figures.append(zeta(release.components, Sigma))
-    assert np.mean(figures) < bound * (1 if relation == "add-remove" else 3)
+    assert np.sort(figures)[6] < bound * (1 if relation == "add-remove" else 3)
 
 
 def test_literal_form_refuses_add_remove_before_anything_is_spent():

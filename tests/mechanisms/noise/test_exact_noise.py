@@ -38,10 +38,12 @@ def laplace_pmf(k, scale):
 
 
 def chi_square_p(draws, pmf, scale):
-    """P-value of draws against pmf(k, scale); bins with fewer than 10 expected draws are merged."""
+    """P-value of draws against pmf(k, scale). Both tails are one bin, and every bin expects 10 draws at least."""
     reach = next(k for k in range(1, 10_000) if draws.size * pmf(k, scale) < 10)
+    expected = np.array([pmf(k, scale) for k in range(-reach + 1, reach)]) * draws.size
+    while draws.size - expected.sum() < 10:
+        reach, expected = reach - 1, expected[1:-1]
     support = np.arange(-reach + 1, reach)
-    expected = np.array([pmf(int(k), scale) for k in support]) * draws.size
     observed = np.array([(draws == k).sum() for k in support])
     expected = np.append(expected, draws.size - expected.sum())
     observed = np.append(observed, draws.size - observed.sum())
