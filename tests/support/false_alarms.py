@@ -109,6 +109,11 @@ SLOW = (
         "240 angles were within their bounds in 94 % of cases (GATE allows for the two of a fit being dependent);"
         " two ratios were 1.04 and 1.05, with limits .6 and 1.4",
     ),
+    Chance(
+        "tests/cli/test_others.py::test_demo",
+        GATE,
+        "all runs on the spiked sample must find nothing: 1 in 100 each, by 250 repetitions",
+    ),
 )
 
 QUICK = (
