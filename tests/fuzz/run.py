@@ -68,7 +68,9 @@ def keep_small(name: str, work: Path, most: int) -> None:
     """Keep some of the small inputs that reached new code."""
     known = {file.read_bytes() for file in (CORPUS / name).iterdir()}
     fresh = [file for file in work.iterdir() if file.stat().st_size <= SMALL and file.read_bytes() not in known]
-    for file in sorted(fresh, key=lambda one: (one.stat().st_size, one.name))[:: max(1, len(fresh) // most)][:most]:
+    for file in sorted(fresh, key=lambda one: (one.stat().st_size, one.name))[:: max(1, len(fresh) // most)][
+        :most
+    ]:
         shutil.copy(file, CORPUS / name / file.name[:12])
 
 
