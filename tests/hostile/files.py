@@ -70,9 +70,9 @@ def _(place):
     read(place.folder / "x.csv")
 
 
-@case("read", "100,000 columns in one line", says="all of them, each with its value")
+@case("read", "20,000 columns in one line", says="all of them, each with its value")
 def _(place):
-    wide = 100_000
+    wide = 20_000
     lines = [",".join(f"x{i}" for i in range(wide)), ",".join(map(str, range(wide)))]
     (place.folder / "x.csv").write_text("\n".join(lines))
     assert np.array_equal(read(place.folder / "x.csv"), [np.arange(wide)])
