@@ -243,7 +243,8 @@ def _feather_batches(path: str, names: list[str]) -> Iterator[pa.RecordBatch]:
     """Yield the named columns of one file, with their types in that file; other columns are not decoded."""
     with pa.OSFile(path) as file:
         found = pa.ipc.open_file(file).schema.names
-        places = [found.index(name) for name in names]
+        place_of = {name: place for place, name in reversed(list(enumerate(found)))}
+        places = [place_of[name] for name in names]
         reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=places))
         for number in range(reader.num_record_batches):  # no batch is held here while the next one is decoded
             yield _valid(reader.get_batch(number).select(names))
