@@ -7,7 +7,7 @@ import pytest
 
 from .pages import HOUSE, PAGES
 
-TEXTS = [*PAGES, HOUSE / "CONTRIBUTING.md", HOUSE / "CHANGELOG.md"]
+TEXTS = [*PAGES, HOUSE / "SECURITY.md", HOUSE / "CONTRIBUTING.md", HOUSE / "CHANGELOG.md"]
 LINKED = [
     *TEXTS,
     *sorted(HOUSE.glob("docs/reference/*.md")),
