@@ -219,7 +219,8 @@ def _parquet_batches(path: str, names: list[str], height: int) -> Iterator[pa.Re
     """Yield the batches of a file: small row groups as a whole, which is faster, and large ones page by page."""
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    with pq.ParquetFile(path, buffer_size=1 << 16, pre_buffer=False) as file:
+    how = {"buffer_size": 1 << 16, "pre_buffer": False, "page_checksum_verification": True}
+    with pq.ParquetFile(path, **how) as file:
         for group in range(file.num_row_groups):
             rows = file.metadata.row_group(group).num_rows
             if rows * len(names) * 8 <= max(_SMALL_GROUP, _PAGES * len(names)):
