@@ -6,7 +6,7 @@ LIGHT := $(VENV)/.light
 READY := $(VENV)/.ready
 BUILT_FROM := pyproject.toml constraints.txt hatch_build.py $(wildcard src/eigenveil/kernels/*.[ch])
 INSTALL := -m pip install --quiet --disable-pip-version-check
-DOCS_READY := $(VENV)/.docs-ready
+ALL_READY := $(VENV)/.all-ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
@@ -31,8 +31,9 @@ $(READY): $(BUILT_FROM) | $(BIN)/python
 	@$(BIN)/python $(INSTALL) -c constraints.txt -e '.[test,lint,dask]'
 	@touch $(LIGHT) $@
 
-$(DOCS_READY): $(READY)
-	@$(BIN)/python $(INSTALL) -c constraints.txt -e '.[docs]'
+$(ALL_READY): $(READY)
+	@echo "installing what the site, browser tests and Spark need"
+	@$(BIN)/python $(INSTALL) -c constraints.txt -e '.[docs,browser,spark]'
 	@touch $@
 
 setup: $(READY)  ## create .venv and install everything, pinned by constraints.txt
@@ -44,7 +45,7 @@ demo: $(LIGHT)  ## private components of handwritten digits: a table, and a repo
 test: $(READY)  ## set everything up and run the quick tests (all packages, all rules)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-slow: $(READY) $(DOCS_READY)  ## statistical and audit tests that take minutes, and the oldest versions
+slow: $(ALL_READY)  ## statistical and audit tests that take minutes, and the oldest versions
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 	$(MAKE) oldest
 
@@ -65,7 +66,7 @@ lint: $(READY)  ## ruff, mypy strict, import-linter
 format: $(READY)  ## let ruff write the code its way
 	$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
-docs: $(DOCS_READY)  ## the documentation site, in build/site; every warning is an error
+docs: $(ALL_READY)  ## the documentation site, in build/site; every warning is an error
 	$(BIN)/sphinx-build -W --keep-going -q -c docs/sphinx -d build/doctrees . build/site
 	@echo "Open build/site/index.html in a browser."
 

@@ -15,9 +15,9 @@ has the density
 
 Two datasets that differ in one row show it: m rows e1, m rows e2, and one more row that is e1 or e2. For large m,
 u lies in the plane of e1 and e2, and the largest privacy loss is epsilon/4 + d log(1 + epsilon/(2 b)), where
-1/b + 1/(b + epsilon/2) = 1. The attack looks at u_1^2 - u_2^2. As in eigenveil.audit, one half of the draws
-chooses a threshold, and the other half bounds epsilon from below, over an exact confidence region of both error
-rates.
+1/b + 1/(b + epsilon/2) = 1. The attack looks at u_1^2 - u_2^2, which is above .8 in 47 % and 4.3 % of draws
+from this density (epsilon = 2, d = 6, m = 100; simulated). The intended density would have a ratio of at most
+exp(epsilon/4). As in eigenveil.audit, the bound is over an exact confidence region of both error rates.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ CASES = (
     {"library": "diffprivlib", "what": "mechanisms.Bingham", "d": 6, "epsilon": 2.0, "rows": 100},
     {"library": "opendp", "what": "make_private_eigenvector", "d": 6, "epsilon": 2.0, "rows": 100},
 )
+THRESHOLD = 0.8
+"""Of the score: near the best for a few thousand draws from the density above, and chosen without the draws."""
 SECONDS = 420
 """For the draws of a case."""
 
@@ -94,18 +96,14 @@ def largest_loss(d: int, epsilon: float) -> float:
 
 
 def bounds(without: list[float], with_canary: list[float]) -> list[float]:
-    """Lower bounds on a pure epsilon: the first half chooses the threshold, the second half bounds."""
+    """Lower bounds on a pure epsilon, from all draws."""
     from eigenveil.audit import ErrorCounts, epsilon_bound  # noqa: PLC0415
     from eigenveil.privacy import Budget  # noqa: PLC0415
 
     def pure(epsilon: float) -> Budget:
         return Budget(mu=0.0, epsilon_aside=epsilon)
 
-    half = len(without) // 2
-    one, other = np.array(without), np.array(with_canary)
-    thresholds = np.quantile(np.concatenate([one[:half], other[:half]]), np.linspace(0.01, 0.99, 99))
-    best = max(thresholds, key=lambda t: epsilon_bound(ErrorCounts.of(one[:half], other[:half], t), 0.95, pure))
-    errors = ErrorCounts.of(one[half:], other[half:], float(best))
+    errors = ErrorCounts.of(np.array(without), np.array(with_canary), THRESHOLD)
     return [epsilon_bound(errors, confidence, pure) for confidence in CONFIDENCES]
 
 
@@ -132,22 +130,17 @@ def main() -> None:
                 functools.partial(alone, __file__, asked, python=python, timeout=limit),
             )
             low = [f"{one:.2f}" for one in bounds(found["without"], found["with"])]
+            shares = [f"{100 * np.mean(np.array(found[one]) > THRESHOLD):.1f} %" for one in ("with", "without")]
             count = f"{len(found['with']):,}"
         except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
             say(f"{error}\n{getattr(error, '__notes__', '')}")
-            low, count = ["did not finish"] * 2, "-"
+            low, shares, count = ["did not finish"] * 2, ["-"] * 2, "-"
         stated, loss = f"{case['epsilon']:g}", f"{largest_loss(case['d'], case['epsilon']):.2f}"
-        lines.append((case["library"], case["what"], case["d"], stated, *low, count, loss))
+        lines.append((case["library"], case["what"], case["d"], stated, *low, *shares, count, loss))
         say(lines[-1])
     head = (
-        "library",
-        "what",
-        "d",
-        "stated",
-        "bound, 95 %",
-        "bound, 1 - 1e-5",
-        "draws a side",
-        "loss by our reading",
+        *("library", "sampler", "d", "stated", "bound, 95 %", "bound, 1 - 1e-5", "above .8 with", "without"),
+        *("draws a side", "largest loss as we read"),
     )
     write(
         "audit-rivals",

@@ -85,6 +85,8 @@ def test_from_a_file_to_a_report(opened, size, dark, tmp_path):
     page.wait_for_selector("svg")
     check(page)
     before = page.locator("figure").inner_html()
+    page.get_by_text("The same fit on the command line and in Python").click()
+    assert "--epsilon 1 " in page.locator("#command").inner_text()
     page.get_by_role("slider").fill("5")
     page.wait_for_selector("text=What ε = 0.7 means")
     assert page.locator("figure").inner_html() != before
@@ -92,6 +94,8 @@ def test_from_a_file_to_a_report(opened, size, dark, tmp_path):
     assert page.get_by_role("slider").get_attribute("aria-valuetext") == "epsilon 0.7"
     assert "At ε = 0.7" in page.get_by_role("status").inner_text()
     assert page.url.endswith("step=5")
+    assert page.locator("#command").is_visible()  # what was opened stays open
+    assert "--epsilon 0.7 " in page.locator("#command").inner_text()
     assert not (tmp_path / "book.json").exists()
     page.get_by_role("button", name="Spend ε = 0.7").click()
     page.wait_for_selector("text=The fit is done.")

@@ -52,7 +52,7 @@ def test_a_file_that_does_not_exist_is_an_error():
         implementation.run(data="nowhere.csv", port=0, browser=False)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_it_serves_until_it_is_stopped(folder, number):
     with started(str(folder / "people.csv"), cwd=folder) as (process, address):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{43}", address)

@@ -76,7 +76,7 @@ def test_an_interrupted_audit_resumes(tmp_path, monkeypatch):
 
 
 def test_the_cache_depends_on_the_code(tmp_path, monkeypatch):
-    part = running.Part(CASE, canary=True, index=0, fits=10)
+    part = running.TrialPart(CASE, canary=True, index=0, fits=10)
     before = part.file(tmp_path)
     monkeypatch.setattr(running, "code", lambda: "another")
     assert part.file(tmp_path) != before

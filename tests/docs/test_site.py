@@ -27,7 +27,14 @@ SAMPLES = {
 }
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 OFFLINE = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-SITE_ONLY = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", "tests/mutants/results.md"}
+SITE_ONLY = {
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "benchmarks/README.md",
+    "tests/mutants/results.md",
+}
 """Pages outside docs that the navigation has, too."""
 
 

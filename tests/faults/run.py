@@ -1,6 +1,6 @@
-"""Run all tests of faults, quick and slow, and write their table: ``PYTHONPATH=tests python -m faults.run 2``.
+"""Run all tests of faults, quick and slow, and renew their table: ``PYTHONPATH=tests python -m faults.run``.
 
-The number is that of workers.
+Arguments go to pytest, such as ``-n 2`` or ``-k streams``. Faults that were not tried keep their lines.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ class Results:
 
     def __init__(self) -> None:
         self.rows: list[dict] = []
-        self.skipped: list[str] = []
 
     def pytest_runtest_logreport(self, report) -> None:
         found = dict(report.user_properties)
         if report.when == "call" and "fault" in found:
             self.rows.append({**found, "outcome": "holds" if report.passed else f"**{report.outcome}**"})
-        if report.skipped:
-            self.skipped.append(f"{report.nodeid.rpartition('/')[2]}: {report.longrepr[2]}")
 
     def write(self, stamp: str) -> None:
         lines = [
             "# Faults, as real processes",
             "",
-            f"Made by `PYTHONPATH=tests python -m faults.run 2`. Stamp of the code: {stamp}, and what was not yet",
+            f"Made by `PYTHONPATH=tests python -m faults.run`. Stamp of the code: {stamp}, and what was not yet",
             "committed on it. `make slow` runs the same trials; quick tests repeat the most telling ones.",
             "",
             "| fault | trials | what was checked | outcome |",
             "|---|---|---|---|",
         ]
-        lines += [" | ".join(["", *(str(row[key]) for key in KEYS), ""]).strip() for row in self.rows]
-        lines += ["", *(f"Skipped: {one}" for one in self.skipped)]
+        before = TABLE.read_text(encoding="utf-8") if TABLE.exists() else ""
+        found = {line.split(" | ")[0]: line for line in before.splitlines() if line.startswith("| ")}
+        found.pop("| fault", None)
+        found |= {f"| {row['fault']}": f"| {' | '.join(str(row[key]) for key in KEYS)} |" for row in self.rows}
+        lines += sorted(found.values())
         TABLE.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 
 
@@ -51,7 +51,7 @@ def main() -> None:
     command = ["git", "rev-parse", "--short", "HEAD"]
     stamp = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
     results = Results()
-    code = pytest.main(["-n", sys.argv[1], "-m", "slow or not slow", str(HERE)], plugins=[results])
+    code = pytest.main(["-n0", "-m", "slow or not slow", str(HERE), *sys.argv[1:]], plugins=[results])
     results.write(stamp)
     sys.exit(code)
 

@@ -156,7 +156,7 @@ def test_two_streams_race_at_every_mark(servers, tmp_path, record_property):
 
 def test_a_stream_killed_over_the_checkpoint_of_another(server, tmp_path):
     """The ids of the old stream are gone. It is refused, and does not go on as if it had seen nobody."""
-    settings = {"units": "people", "arrivals": 3 * work.BATCH, "save_every": 25}
+    settings = {"units": "people", "arrivals": 2 * work.BATCH, "save_every": 25}  # no open rows in the last file
     assert server("stream", tmp_path, path="old", **settings).status == 0
     assert server("stream", tmp_path, path="new", **settings, last_mark=10).status == KILLED
     shutil.copy(tmp_path / "new.RAW-DATA", tmp_path / "old.RAW-DATA")

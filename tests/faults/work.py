@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import resource
 import sys
 import time
@@ -38,8 +39,11 @@ def command_with_clock(marks, *, line: list[str], steps: list[float]) -> None:
 def command_with_memory(marks, *, line: list[str], more: int) -> None:
     """A command that may take `more` bytes of address space beyond what the process already has.
 
-    One product is made before, since OpenBLAS waits forever for its work space if there is no memory for it.
+    One product is made before, since OpenBLAS waits forever for its work space if there is no memory for it. A
+    plan is made before, to load libraries.
     """
+    with contextlib.suppress(SystemExit):
+        command(marks, line=[*line, "--plan-only"])
     _ = np.ones((300, 300)) @ np.ones((300, 300))
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + more,) * 2)

@@ -4,6 +4,7 @@ Whatever the bytes are, a reader returns a right answer or raises an `EigenveilE
 every failed assertion, is a bug. A crash of the process is one, too: `run.py` runs a target in its own process.
 """
 
+import contextlib
 import csv
 import hashlib
 import json
@@ -300,10 +301,8 @@ def encoding(data):
     labels, *texts = [text.split("\0") for text in data.decode("utf-8", "replace").split("\n")]
     values = [one for some in texts for one in some][:20]
     ways = [Since("days since 2020-01-01")]
-    try:
+    with contextlib.suppress(EigenveilError):
         ways.append(read_encoding("a", labels))
-    except EigenveilError:
-        pass
     for way in ways:
         together = np.asarray(way.read(pa.array(values, pa.string())))
         for number, value in enumerate(values):

@@ -61,7 +61,7 @@ def test_an_error_names_the_extra_that_installs_the_package(name):
 def test_extras_contain_each_other():
     assert names(EXTRAS["plots"]) | names(EXTRAS["people"]) < names(EXTRAS["cli"])
     assert names(EXTRAS["cli"]) | names(EXTRAS["poisson"]) < names(EXTRAS["test"])
-    users = set(EXTRAS) - {"test", "lint", "docs", "browser"}
+    users = set(EXTRAS) - {"test", "lint", "docs", "browser", "fuzz"}
     assert set().union(*(names(EXTRAS[extra]) for extra in users)) == names(EXTRAS["all"])
 
 

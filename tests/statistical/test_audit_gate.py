@@ -1,8 +1,8 @@
 """The gate: planted faults exceed their claim at confidence 1 - 1e-5, and the library as it is does not.
 
 An honest test fails by chance with probability at most 1e-5 for each of its bounds. A fault is missed with
-probability at most .001: `Finding.certain` of honest runs says how small a fault is found that surely with as many
-trials, and `test_the_gate_is_not_blind` watches it.
+probability at most .001: `AuditFinding.certain` of honest runs says how small a fault is found that surely with as
+many trials, and `test_the_gate_is_not_blind` watches it.
 """
 
 import math

@@ -11,13 +11,13 @@ Examples
 from eigenveil.audit.bounds import ErrorCounts, epsilon_bound, mu_bound, mu_lower_bound
 from eigenveil.audit.cases import Case
 from eigenveil.audit.measuring import run
-from eigenveil.audit.result import AuditResult, Finding
+from eigenveil.audit.result import AuditFinding, AuditResult
 
 __all__ = [
+    "AuditFinding",
     "AuditResult",
     "Case",
     "ErrorCounts",
-    "Finding",
     "epsilon_bound",
     "mu_bound",
     "mu_lower_bound",

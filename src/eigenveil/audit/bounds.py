@@ -1,4 +1,4 @@
-"""Lower bounds on mu and epsilon from the errors of a test that tells two neighbouring datasets apart.
+"""Lower bounds on mu and epsilon from the errors of a test that distinguishes two neighbouring datasets.
 
 A test says "with" if a score exceeds a threshold. Let a be its rate of false alarms (on releases without the
 canary), and b its rate of misses (on releases with it). If the mechanism is mu-GDP, or (epsilon, delta)-DP, then

@@ -9,14 +9,14 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure as Canvas
 
-from eigenveil.audit.result import Finding
+from eigenveil.audit.result import AuditFinding
 from eigenveil.plots.style import BLUE, GREEN, ORANGE, PURPLE
 
 _MARKS = (("o", BLUE), ("s", ORANGE), ("^", GREEN), ("D", PURPLE), ("v", "#56B4E9"), ("X", "#777777"))
 _SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "audit", "font.size": 9.0}
 
 
-def draw(findings: Sequence[Finding], path: Path) -> Path:
+def draw(findings: Sequence[AuditFinding], path: Path) -> Path:
     """Write the figure, with one panel per relation. A point above the diagonal is a violation."""
     relations = list(dict.fromkeys(one.relation for one in findings))
     names = list(dict.fromkeys(one.algorithm for one in findings))

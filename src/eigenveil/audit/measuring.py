@@ -14,7 +14,7 @@ from pathlib import Path
 from eigenveil.algorithms.registry import ALGORITHMS
 from eigenveil.audit.bounds import Bound, ErrorCounts, check_confidence, epsilon_bound, mu_bound, smallest_mu_seen
 from eigenveil.audit.cases import Case, attacks_on
-from eigenveil.audit.result import AuditResult, Finding
+from eigenveil.audit.result import AuditFinding, AuditResult
 from eigenveil.audit.running import ProgressCallback, Runner
 from eigenveil.audit.statistics import Numbers, Test, best_test
 from eigenveil.errors import InvalidInputError
@@ -115,13 +115,13 @@ def _choose(claims: list[list[Case]], pilots: dict[Case, tuple[Numbers, Numbers]
     return chosen
 
 
-def _finding(case: Case, test: Test, numbers: tuple[Numbers, Numbers], confidence: float) -> Finding:
+def _finding(case: Case, test: Test, numbers: tuple[Numbers, Numbers], confidence: float) -> AuditFinding:
     errors = test.errors(*numbers)
     gaussian = case.budget.epsilon_aside == 0
     bound: Bound = mu_bound if gaussian else functools.partial(_mixed_bound, case)
     claimed, measured = case.budget.mu if gaussian else case.epsilon, bound(errors, confidence)
     needed = [smallest_mu_seen(bound, claimed, errors.without, confidence, power=power) for power in (0.5, 0.999)]
-    return Finding(
+    return AuditFinding(
         algorithm=case.algorithm,
         relation=case.relation,
         epsilon=case.epsilon,

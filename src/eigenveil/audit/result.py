@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class AuditFinding:
     """Claim about an algorithm, and what an attack measured.
 
     Parameters
@@ -53,10 +53,10 @@ class Finding:
 class AuditResult:
     """Findings of an audit. Printing it shows a table."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
 
     @property
-    def violations(self) -> tuple[Finding, ...]:
+    def violations(self) -> tuple[AuditFinding, ...]:
         """Findings whose bound exceeds the claim."""
         return tuple(one for one in self.findings if one.violated)
 
@@ -80,7 +80,7 @@ class AuditResult:
         return "\n".join(line.rstrip() for line in table)
 
 
-def _cells(one: Finding) -> tuple[str, ...]:
+def _cells(one: AuditFinding) -> tuple[str, ...]:
     mark = " VIOLATED" if one.violated else ""
     return (
         one.algorithm,

@@ -28,7 +28,7 @@ ProgressCallback = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
-class Part:
+class TrialPart:
     """Some fits of a case, with or without the canary."""
 
     case: Case
@@ -45,6 +45,10 @@ class Part:
         key = hashlib.sha256(json.dumps([code(), asdict(self.case)], sort_keys=True).encode()).hexdigest()[:16]
         name = f"{'with' if self.canary else 'without'}-{self.index}-{self.fits}.json"
         return folder / f"{self.case.algorithm}-{self.case.relation}-{self.case.attack}-{key}" / name
+
+
+PartDone = tuple[TrialPart, list[dict[str, float]]]
+"""A part, and the numbers that its fits released."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class Runner:
     def run(self, cases: Iterable[Case], first: int, last: int) -> dict[Case, tuple[Numbers, Numbers]]:
         """Return the numbers of fits number `first` to `last` of every case, without and with the canary."""
         found: dict[tuple[Case, bool], list[dict[str, float]]] = {}
-        missing: list[Part] = []
+        missing: list[TrialPart] = []
         chosen = list(cases)
         for part in _parts(chosen, first, last):
             kept = self._kept(part)
@@ -85,13 +89,13 @@ class Runner:
                 self.on_progress(done, total, f"{part.case.algorithm}, {part.case.relation}")
         return {case: (found[case, False], found[case, True]) for case in chosen}
 
-    def _kept(self, part: Part) -> list[dict[str, float]] | None:
+    def _kept(self, part: TrialPart) -> list[dict[str, float]] | None:
         if self.cache is None or not part.file(self.cache).exists():
             return None
         numbers: list[dict[str, float]] = json.loads(part.file(self.cache).read_text("utf-8"))
         return numbers
 
-    def _keep(self, part: Part, numbers: list[dict[str, float]]) -> None:
+    def _keep(self, part: TrialPart, numbers: list[dict[str, float]]) -> None:
         if self.cache is None:
             return
         file = part.file(self.cache)
@@ -111,20 +115,22 @@ def code() -> str:
     return digest.hexdigest()[:16]
 
 
-def _parts(cases: list[Case], first: int, last: int) -> Iterator[Part]:
+def _parts(cases: list[Case], first: int, last: int) -> Iterator[TrialPart]:
     """Yield parts with at most `PART` fits. Cases take turns, so that the remaining time is estimated well."""
     for start in range(first, last, PART):
         for case in cases:
             for canary in (False, True):
-                yield Part(case, canary, start, min(PART, last - start))
+                yield TrialPart(case, canary, start, min(PART, last - start))
 
 
-def _run_part(part: Part) -> tuple[Part, list[dict[str, float]]]:
+def _run_part(part: TrialPart) -> PartDone:
     return part, part.run()
 
 
 @contextmanager
-def _processes(workers: int) -> Iterator[Callable[[list[Part]], Iterable[tuple[Part, list[dict[str, float]]]]]]:
+def _processes(
+    workers: int,
+) -> Iterator[Callable[[list[TrialPart]], Iterable[tuple[TrialPart, list[dict[str, float]]]]]]:
     """Yield a function that runs parts, in any order. With one worker they run in this process."""
     if workers <= 1:
         yield lambda parts: map(_run_part, parts)

@@ -22,9 +22,18 @@ async function renew(address) {
       location.assign(address); // another page, such as an error
       return;
     }
-    if (part.getAttribute("role") !== "status") part.replaceWith(fresh);
+    if (part.getAttribute("role") !== "status") replace(part, fresh);
     else if (part.textContent !== fresh.textContent) part.textContent = fresh.textContent;
   }
+}
+
+// Replace a part. What the user has opened stays open, and the focus stays where it is.
+function replace(part, fresh) {
+  const opened = [...part.querySelectorAll("details[open]")].map((details) => details.id);
+  const focused = part.contains(document.activeElement) ? document.activeElement.id : "";
+  part.replaceWith(fresh);
+  for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
+  if (focused !== "") document.getElementById(focused)?.focus();
 }
 
 async function poll() {

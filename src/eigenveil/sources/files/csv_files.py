@@ -248,7 +248,8 @@ def _parsed(lines: bytes, of: Sequence[str], names: Sequence[str]) -> pa.RecordB
     """Return the named columns of well-formed lines, as text without quotes."""
     import pyarrow.csv as pc  # noqa: PLC0415  # heavy, and only for files
 
-    places = [str(of.index(name)) for name in names]
+    place_of = {name: place for place, name in reversed(list(enumerate(of)))}  # the first of each name
+    places = [str(place_of[name]) for name in names]
     table = pc.read_csv(
         pa.BufferReader(lines),
         read_options=pc.ReadOptions(

@@ -7,6 +7,7 @@ cannot be split into the right number of fields becomes a line of empty fields, 
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import io
@@ -26,8 +27,16 @@ INNER_COMMA = b"\x1f"
 """Represents a comma inside quotes. If this byte occurs in the data, it is first replaced by a space."""
 
 _NEWLINE, _QUOTE, _COMMA = b'\n",'
-_BROKEN_BYTES = {0xDC00 + byte: 0xF700 + byte for byte in range(128, 256)}
-"""From Python's surrogates for bytes that are not UTF-8, which Arrow refuses, to private-use characters."""
+_BROKEN = "eigenveil-broken-bytes"
+
+
+def _as_private_use(error: UnicodeError) -> tuple[str, int]:
+    """Return private-use characters for bytes that are not UTF-8; Arrow refuses Python's own surrogates."""
+    assert isinstance(error, UnicodeDecodeError), "registered for decoding only"
+    return "".join(chr(0xF700 + byte) for byte in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error(_BROKEN, _as_private_use)
 
 
 def pieces(file: BinaryIO) -> Iterator[bytes]:
@@ -109,11 +118,7 @@ def _plain_characters(lines: bytes) -> bytes:
         lines = lines.replace(b"\r\n", b"\n").replace(b"\r", b" ")
     if INNER_COMMA in lines:
         lines = lines.replace(INNER_COMMA, b" ")
-    try:
-        lines.decode()
-    except UnicodeDecodeError:
-        return lines.decode("utf-8", "surrogateescape").translate(_BROKEN_BYTES).encode()
-    return lines
+    return lines.decode("utf-8", _BROKEN).encode()
 
 
 def _ends(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:

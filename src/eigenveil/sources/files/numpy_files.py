@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,10 +29,9 @@ from eigenveil.sources.memory.rows import Rows, RowsSource
 from eigenveil.sources.people.in_memory import group
 from eigenveil.sources.source import Source, Values
 
-_ERRORS = (
-    *(ValueError, OSError, EOFError, KeyError, TypeError, SyntaxError, OverflowError, NotImplementedError),
-    *(RuntimeError, zipfile.BadZipFile, zlib.error),
-)
+_ERRORS = (Exception,)
+"""What the parsers of numpy, scipy and zipfile raise for damaged files, for example TokenError and zlib.error."""
+
 _HEADERS: dict[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,

@@ -60,6 +60,8 @@ def _expand(one: str | os.PathLike[str]) -> list[Path]:
     if path.is_dir():
         return _inside(path)
     if path.exists():
+        if not path.is_file():  # opening a pipe would wait for someone to write to it
+            raise UnreadableError(f"{str(one)!r} is not a regular file.", hint="Write the data to a file first.")
         return [path]
     if not glob.has_magic(str(path)):
         raise UnreadableError(

@@ -219,7 +219,8 @@ def _parquet_batches(path: str, names: list[str], height: int) -> Iterator[pa.Re
     """Yield the batches of a file: small row groups as a whole, which is faster, and large ones page by page."""
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    with pq.ParquetFile(path, buffer_size=1 << 16, pre_buffer=False) as file:
+    how = {"buffer_size": 1 << 16, "pre_buffer": False, "page_checksum_verification": True}
+    with pq.ParquetFile(path, **how) as file:
         for group in range(file.num_row_groups):
             rows = file.metadata.row_group(group).num_rows
             if rows * len(names) * 8 <= max(_SMALL_GROUP, _PAGES * len(names)):
@@ -243,7 +244,8 @@ def _feather_batches(path: str, names: list[str]) -> Iterator[pa.RecordBatch]:
     """Yield the named columns of one file, with their types in that file; other columns are not decoded."""
     with pa.OSFile(path) as file:
         found = pa.ipc.open_file(file).schema.names
-        places = [found.index(name) for name in names]
+        place_of = {name: place for place, name in reversed(list(enumerate(found)))}
+        places = [place_of[name] for name in names]
         reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=places))
         for number in range(reader.num_record_batches):  # no batch is held here while the next one is decoded
             yield _valid(reader.get_batch(number).select(names))

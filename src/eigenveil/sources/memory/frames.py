@@ -38,7 +38,8 @@ def hold(data: Any, *, layout: Layout, units: Any) -> FrameRows:
     frame: nw.DataFrame[Any] = nw.maybe_reset_index(to_narwhals(data))
     exact, dtype = on_frame(layout, frame, units)
     names = names_of(frame)
-    chosen = frame[:, [names.index(str(name)) for name in exact.columns or ()]]
+    place_of = {name: place for place, name in reversed(list(enumerate(names)))}
+    chosen = frame[:, [place_of[str(name)] for name in exact.columns or ()]]
     return FrameRows(frame, _objects_as_text(chosen, exact), exact, dtype)
 
 
