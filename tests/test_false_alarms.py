@@ -78,7 +78,8 @@ def test_nothing_is_repeated_until_it_passes():
     for path in [*FILES, *settings]:
         if path != Path(__file__):
             assert not REPEATS.search(path.read_text("utf-8")), path
-    assert {path.name: lines for path in FILES if (lines := loops_until_it_passes(path.read_text("utf-8")))} == {}
+    tests = [path for path in FILES if path.name.startswith("test_")]
+    assert {path.name: lines for path in tests if (lines := loops_until_it_passes(path.read_text("utf-8")))} == {}
 
 
 def test_a_planted_loop_is_found():
