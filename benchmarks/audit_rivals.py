@@ -41,8 +41,8 @@ CASES = (
     {"library": "opendp", "what": "make_private_eigenvector", "d": 6, "epsilon": 2.0, "rows": 100},
 )
 THRESHOLD = 0.8
-"""Of the score: near the best for a few thousand draws from the density above. It was fixed before the present
-draws, and after earlier ones (docs/audit.md)."""
+"""Of the score: near the best for a few thousand draws from the density above. It was taken
+from a simulation, but after draws had been seen (docs/audit.md)."""
 SECONDS = 420
 """For the draws of a case."""
 
