@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import eigenveil as ev
-from docs.pages import clinic
 from eigenveil import DPPCA
+from support.clinic import clinic
 
 FIT = ("-k", 2, "--algorithm", "dp-gauss-1", "--seed", 0, "--units", "person_id")
 CHOSEN = ("--columns", "visit,site", "--columns", "bmi,lab_*")

@@ -61,7 +61,7 @@ SOURCES = (
     Mutant(
         "CSV: bytes that are not UTF-8 are refused for the whole file",
         "src/eigenveil/sources/files/csv_lines.py",
-        'return lines.decode("utf-8", "surrogateescape").translate(_BROKEN_BYTES).encode()',
+        'return lines.decode("utf-8", _BROKEN).encode()',
         "return lines",
         (NASTY,),
     ),

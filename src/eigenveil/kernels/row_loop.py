@@ -255,7 +255,7 @@ def upper_norm(C: FloatArray) -> float:
     >>> upper_norm(np.array([3e-200, 4e-200])) * 1e200, upper_norm(np.array([1e300])), upper_norm(np.zeros(2))
     (5.00..., 1.00...e+300, 0.0)
     """
-    largest = float(np.maximum(np.max(C, initial=0.0), -np.min(C, initial=0.0)))
+    largest = abs(float(np.maximum(np.max(C, initial=0.0), -np.min(C, initial=0.0))))
     if largest == 0 or not math.isfinite(largest):
         return largest
     exponent = math.frexp(largest)[1]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+import contextlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -297,8 +298,9 @@ def _key(key: Any) -> str | int:
 
 def _finite(value: Any) -> float:
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if number and abs(value) <= sys.float_info.max:
-        return float(value)
+    with contextlib.suppress(OverflowError):  # of integers beyond the range of floats
+        if number and math.isfinite(value):
+            return float(value)
     raise InvalidInputError(
         f"expected fill to be a finite number, or a mapping from columns to finite numbers, got {value!r}.",
         hint="For example fill=0, or fill={'bmi': 25, 'lab_*': 0}. The numbers must be public.",
