@@ -5,13 +5,15 @@
 
 Rows are made by the workers and kept there, as on a real cluster; the local engine has the same rows in memory.
 One worker with two threads shows what Dask adds; two workers with one thread each, over one such worker, show what
-a second one brings. Every fit is timed some times in turn, and the shortest counts. The second table holds the
+a second one brings. Two bare processes, each with half of the rows and one thread, over one process with all of
+them, show what this machine can bring at most. Every fit is timed some times in turn, and the shortest counts. The second table holds the
 passes of one fit: what is computed of a number of the data on paper (a multiplication with an addition counts as
 one), how long the pass takes over a plain sum of all numbers by the same workers, and what is sent, pickled.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import pickle
 import time
 import warnings
@@ -26,7 +28,7 @@ from distributed import Client, LocalCluster
 from harness import parser, seconds, table, write
 
 from eigenveil import DPPCA
-from eigenveil.engines import DaskEngine
+from eigenveil.engines import DaskEngine, LocalEngine
 
 COLUMNS, CHUNK, REPEATS = 200, 25_000, 5
 
@@ -46,6 +48,36 @@ def by_threads(n: int) -> float:
     """The time of a fit by the local engine."""
     X = rows(n).compute()
     return shortest(lambda: DPPCA(5, random_state=0).fit(X))
+
+
+def _bare(n: int, together: Any, times: Any) -> None:
+    """Fit some rows with one thread, at the same time as the other processes; send when it began and ended."""
+    warnings.simplefilter("ignore")
+    X = rows(n).compute(scheduler="single-threaded")
+    for _ in range(REPEATS):
+        together.wait()
+        start = time.perf_counter()
+        DPPCA(5, random_state=0, engine=LocalEngine(threads=1)).fit(X)
+        times.put((start, time.perf_counter()))
+        together.wait()
+
+
+def by_processes(n: int, count: int) -> float:
+    """The time in which as many bare processes fit their parts of the rows, from the first start to the last end."""
+    context = multiprocessing.get_context("spawn")
+    together, times = context.Barrier(count + 1), context.Queue()
+    processes = [context.Process(target=_bare, args=(n // count, together, times)) for _ in range(count)]
+    for process in processes:
+        process.start()
+    taken = []
+    for _ in range(REPEATS):
+        together.wait()
+        starts, ends = zip(*(times.get() for _ in processes), strict=True)
+        taken.append(max(ends) - min(starts))
+        together.wait()
+    for process in processes:
+        process.join()
+    return min(taken)
 
 
 @dataclass(frozen=True)
@@ -111,6 +143,7 @@ def main() -> None:
     fits = [
         ("one worker of two threads over the local engine", f"{one_of_two / local:.2f}"),
         ("one worker of one thread over two such workers", f"{one / two:.2f}"),
+        ("one bare process over two with half of the rows each", f"{by_processes(n, 1) / by_processes(n, 2):.2f}"),
     ]
     passes = [
         (name, on_paper(name), f"{first:.1f}", f"{second:.1f}", f"{sent / 1000:.0f}", f"{back / 1000:.0f}")
