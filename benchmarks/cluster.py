@@ -6,9 +6,10 @@
 Rows are made by the workers and kept there, as on a real cluster; the local engine has the same rows in memory.
 One worker with two threads shows what Dask adds; two workers with one thread each, over one such worker, show what
 a second one brings. Two bare processes, each with half of the rows and one thread, over one process with all of
-them, show what this machine can bring at most. Every fit is timed some times in turn, and the shortest counts. The second table holds the
-passes of one fit: what is computed of a number of the data on paper (a multiplication with an addition counts as
-one), how long the pass takes over a plain sum of all numbers by the same workers, and what is sent, pickled.
+them, show what this machine can bring at most. Every fit is timed some times in turn, and the shortest counts. The
+second table holds the passes of one fit: what is computed of a number of the data on paper (a multiplication with
+an addition counts as one), how long the pass takes over a plain sum of all numbers by the same workers, and what
+is sent, pickled.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def _bare(n: int, together: Any, times: Any) -> None:
 
 
 def by_processes(n: int, count: int) -> float:
-    """The time in which as many bare processes fit their parts of the rows, from the first start to the last end."""
+    """The time in which so many bare processes fit their parts of the rows, from first start to last end."""
     context = multiprocessing.get_context("spawn")
     together, times = context.Barrier(count + 1), context.Queue()
     processes = [context.Process(target=_bare, args=(n // count, together, times)) for _ in range(count)]
