@@ -128,7 +128,7 @@ class Case:
 def _first_line(text: str, place: Place) -> str:
     """The first line of a message, without folders of this run."""
     line = next((line for line in text.splitlines() if line.startswith("error")), text.splitlines()[0])
-    return line.replace(f"{place.folder}/", "").replace("|", "\\|")[:150]
+    return line.replace(f"{place.folder}/", "").replace(f"{place.folder.parent}/", "").replace("|", "\\|")[:150]
 
 
 CASES: list[Case] = []
