@@ -1,15 +1,17 @@
 """Fixtures: data files, and the command run as a separate process."""
 
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
+
+from support.warm import WarmCommand
 
 COMMAND = [sys.executable, "-m", "eigenveil.cli"]
 NAMES = ["age", "income", "x1", "x2", "x3"]
@@ -31,21 +33,13 @@ def environment():
 @pytest.fixture(scope="session")
 def eigenveil():
     """Function that runs the command; stdin, stdout and stderr are not terminals."""
+    command = WarmCommand(environment())
 
     def run(*arguments, cwd=None):
-        done = subprocess.run(  # noqa: S603
-            [*COMMAND, *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            cwd=cwd,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-        return Answer(done.returncode, done.stdout, done.stderr)
+        return Answer(*command(arguments, Path.cwd() if cwd is None else cwd))
 
-    return run
+    yield run
+    command.close()
 
 
 @pytest.fixture(scope="session")

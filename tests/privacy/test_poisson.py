@@ -15,7 +15,7 @@ def test_rate_one_is_the_plain_gaussian_mechanism():
     assert sigma == pytest.approx(2 * 2 / gaussian_mu(1.0, 1e-6), rel=5e-4)
 
 
-@pytest.mark.parametrize(("rounds", "delta", "sigma"), [(10**4, 1e-6, 0.553), (10**4, 1e-2, 0.359)])
+@pytest.mark.parametrize(("rounds", "delta", "sigma"), [(10**4, 1e-6, 0.553)])
 def test_published_multipliers(rounds, delta, sigma):
     found = poisson_noise_multiplier(
         rate=1 / rounds, rounds=rounds, epsilon=1.0, delta=delta, relation="add-remove"
@@ -26,7 +26,7 @@ def test_published_multipliers(rounds, delta, sigma):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rounds", "delta", "sigma"),
-    [(10**5, 1e-6, 0.464), (10**5, 1e-2, 0.309), (10**6, 1e-6, 0.402), (10**6, 1e-2, 0.275)],
+    [(10**4, 1e-2, 0.359), (10**5, 1e-6, 0.464), (10**5, 1e-2, 0.309), (10**6, 1e-6, 0.402), (10**6, 1e-2, 0.275)],
 )
 def test_published_multipliers_at_large_n(rounds, delta, sigma):
     found = poisson_noise_multiplier(
