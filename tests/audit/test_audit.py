@@ -9,7 +9,7 @@ from eigenveil import audit
 from eigenveil.algorithms.registry import ALGORITHMS
 from eigenveil.audit import cases, running
 from eigenveil.audit.bounds import GATE
-from eigenveil.errors import InvalidInputError
+from eigenveil.errors import EigenveilError, InvalidInputError
 from support import faults
 
 CASE = audit.Case("dp-gauss-1", "add-remove", 4.0, 1e-6, "matrix", d=4)
@@ -78,8 +78,40 @@ def test_an_interrupted_audit_resumes(tmp_path, monkeypatch):
 def test_the_cache_depends_on_the_code(tmp_path, monkeypatch):
     part = running.TrialPart(CASE, canary=True, index=0, fits=10)
     before = part.file(tmp_path)
-    monkeypatch.setattr(running, "code", lambda: "another")
+    monkeypatch.setattr(running, "LOADED", "another")
     assert part.file(tmp_path) != before
+
+
+def test_the_code_is_names_contents_and_versions(tmp_path, monkeypatch):
+    package = tmp_path / "eigenveil"
+    for name in ("audit/running.py", "kernels/_loops.so", "kernels/loops.c"):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(name)
+    monkeypatch.setattr(running, "__file__", str(package / "audit" / "running.py"))
+    codes = [running.code()]
+    (package / "page.css").write_text("not code")
+    assert running.code() == codes[0]
+    (package / "kernels" / "loops.c").rename(package / "kernels" / "loops.h")
+    codes.append(running.code())
+    (package / "kernels" / "_loops.so").write_text("compiled differently")
+    codes.append(running.code())
+    (package / "kernels" / "_loops.so").unlink()
+    codes.append(running.code())
+    for versions in (running.np, running.scipy):
+        monkeypatch.setattr(versions, "__version__", "0.0")
+        codes.append(running.code())
+    monkeypatch.setattr(running.platform, "python_version", lambda: "0.0")
+    codes.append(running.code())
+    assert len(set(codes)) == len(codes)
+
+
+@pytest.mark.parametrize(("workers", "changed"), [(2, "LOADED"), (1, "code")])
+def test_nothing_is_kept_if_the_code_changes_during_the_audit(workers, changed, tmp_path, monkeypatch):
+    """Workers that load other code than this process, and a file that changes while fits run."""
+    monkeypatch.setattr(running, changed, {"LOADED": "another", "code": lambda: "another"}[changed])
+    with pytest.raises(EigenveilError, match="changed during the audit"):
+        audit.run(cases=[CASE], trials=60, cache=tmp_path, workers=workers)
+    assert not list(tmp_path.glob("**/*.json"))
 
 
 def test_processes_draw_different_noise():

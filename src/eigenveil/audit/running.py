@@ -1,30 +1,50 @@
 """Run the fits of an audit, in parallel, and keep what they released, so that an interrupted audit can resume.
 
 A case is run in parts. The numbers of a part are one JSON file in the folder of its case, whose name is a hash of
-the case and of the code of eigenveil. Fits draw fresh noise from the operating system in every process.
+the case and of the code of eigenveil. Every process reports the code it runs; an audit stops if it changed.
+Fits draw fresh noise from the operating system in every process.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import multiprocessing
 import os
+import platform
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
+import scipy
+
 from eigenveil._atomic_files import written_whole
 from eigenveil.audit.cases import Case
 from eigenveil.audit.statistics import Numbers
+from eigenveil.errors import EigenveilError
 
 PART = 100
 """Fits in a part."""
 ProgressCallback = Callable[[int, int, str], None]
 """Called with the number of completed fits, the total number, and a description of the last part."""
+
+
+def code() -> str:
+    """Return a hash of the files of eigenveil that run, as they are now, and of the versions they run with."""
+    package = Path(__file__).parent.parent
+    digest = hashlib.sha256(f"{platform.python_version()} {np.__version__} {scipy.__version__}".encode())
+    for file in sorted(package.rglob("*.*")):
+        if file.suffix in {".py", ".c", ".h", ".so"} and file.is_file():
+            digest.update(file.relative_to(package).as_posix().encode())
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+LOADED = code()
+"""The code when this process imported this module. A change of any file makes kept numbers invalid."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +62,13 @@ class TrialPart:
 
     def file(self, folder: Path) -> Path:
         """Return the file that keeps these numbers."""
-        key = hashlib.sha256(json.dumps([code(), asdict(self.case)], sort_keys=True).encode()).hexdigest()[:16]
+        key = hashlib.sha256(json.dumps([LOADED, asdict(self.case)], sort_keys=True).encode()).hexdigest()[:16]
         name = f"{'with' if self.canary else 'without'}-{self.index}-{self.fits}.json"
         return folder / f"{self.case.algorithm}-{self.case.relation}-{self.case.attack}-{key}" / name
 
 
-PartDone = tuple[TrialPart, list[dict[str, float]]]
-"""A part, and the numbers that its fits released."""
+PartDone = tuple[TrialPart, list[dict[str, float]], set[str]]
+"""A part, the numbers that its fits released, and the code at the start of the process and after the part."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +102,12 @@ class Runner:
                 found.setdefault((part.case, part.canary), []).extend(kept)
         total, done = sum(part.fits for part in missing), 0
         with _processes(min(self.workers, len(missing))) as run:
-            for part, numbers in run(missing):
+            for part, numbers, codes in run(missing):
+                if codes != {LOADED}:
+                    raise EigenveilError(
+                        "the code changed during the audit; nothing that ran after the change was kept.",
+                        hint="Start the audit again, and do not change the code while it runs.",
+                    )
                 self._keep(part, numbers)
                 found.setdefault((part.case, part.canary), []).extend(numbers)
                 done += part.fits
@@ -105,16 +130,6 @@ class Runner:
             whole.write_text(json.dumps(numbers), encoding="utf-8")
 
 
-@functools.cache
-def code() -> str:
-    """Return a hash of the code of eigenveil: a change of any file makes kept numbers invalid."""
-    package = Path(__file__).parent.parent
-    digest = hashlib.sha256()
-    for file in sorted(file for file in package.rglob("*.*") if file.suffix in {".py", ".c", ".h"}):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
 def _parts(cases: list[Case], first: int, last: int) -> Iterator[TrialPart]:
     """Yield parts with at most `PART` fits. Cases take turns, so that the remaining time is estimated well."""
     for start in range(first, last, PART):
@@ -124,13 +139,11 @@ def _parts(cases: list[Case], first: int, last: int) -> Iterator[TrialPart]:
 
 
 def _run_part(part: TrialPart) -> PartDone:
-    return part, part.run()
+    return part, part.run(), {LOADED, code()}
 
 
 @contextmanager
-def _processes(
-    workers: int,
-) -> Iterator[Callable[[list[TrialPart]], Iterable[tuple[TrialPart, list[dict[str, float]]]]]]:
+def _processes(workers: int) -> Iterator[Callable[[list[TrialPart]], Iterable[PartDone]]]:
     """Yield a function that runs parts, in any order. With one worker they run in this process."""
     if workers <= 1:
         yield lambda parts: map(_run_part, parts)
