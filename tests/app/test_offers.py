@@ -8,6 +8,8 @@ import pytest
 
 import eigenveil as ev
 from eigenveil.app import fits
+from eigenveil.errors import InvalidInputError
+from eigenveil.persistence.outputs import check_outputs_apart
 from eigenveil.privacy import Budget, Ledger
 
 from .test_pages import words
@@ -125,6 +127,20 @@ def test_a_ledger_in_the_folder_of_the_model_is_refused(visitor, folder, tmp_pat
     assert page.status_code == 400
     assert "expected a ledger file outside the folder of the model" in words(page)
     assert not (tmp_path / "model").exists()
+
+
+def test_outputs_that_replace_one_another_are_refused(tmp_path):
+    one, other = tmp_path / "one", tmp_path / "two" / ".." / "one"
+    for ledger, out, report in (
+        (one, None, other),
+        (one, other, None),
+        (one / "x", other, None),
+        (None, one, other),
+    ):
+        with pytest.raises(InvalidInputError):
+            check_outputs_apart(ledger, out, report)
+    check_outputs_apart(one, tmp_path / "on", tmp_path / "report")
+    check_outputs_apart(None, one, one / "report")
 
 
 def test_a_ledger_with_another_relation_is_refused(visitor, folder, tmp_path):

@@ -202,6 +202,7 @@ def test_errors_in_plans_are_shown(visitor, folder, monkeypatch):
         pytest.param("rows.npy", "", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*noise in the scale is large")  # at some draws of the noise
 def test_no_value_is_on_any_page(reader, folder, tmp_path, data, unit):
     reader.get("/", folder=str(folder))
     reader.get("/settings", data=str(folder / data))
