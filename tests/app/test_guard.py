@@ -77,14 +77,14 @@ def test_the_token_for_the_browser_works_once(app):
     ids=str,
 )
 def test_a_form_of_another_page_spends_nothing(app, visitor, folder, headers):
-    page = visitor.plan(folder / "people.parquet")
+    page = visitor.plan(folder / "people.parquet", unit="0")
     answer = app.client.post(spend_address(page), headers=headers)
     assert answer.status_code == 403
     assert app.pages.fits.runs == []
 
 
 def test_a_get_request_spends_nothing(app, visitor, folder):
-    page = visitor.plan(folder / "people.parquet")
+    page = visitor.plan(folder / "people.parquet", unit="0")
     assert app.client.get(spend_address(page)).status_code == 405
     assert app.pages.fits.runs == []
 
@@ -113,7 +113,7 @@ def test_static_files_are_those_of_the_folder(app, path):
 
 
 def test_pages_load_own_files_only_and_have_no_inline_script(app, visitor, folder):
-    page = visitor.plan(folder / "people.parquet")
+    page = visitor.plan(folder / "people.parquet", unit="0")
     for text in (
         page.text,
         app.client.get("/").text,

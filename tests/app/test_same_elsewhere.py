@@ -20,7 +20,8 @@ CASES = {
     "rows": ("rows.npy", {}),
     "some positions": ("rows.npy", {"which": "some", "column": ["4", "1"], "k": "1", "step": "3"}),
     "people": ("people.parquet", {"unit": "0", "scale": "private", "delta": "3e-7"}),
-    "all numbers": ("people.parquet", {}),
+    "some names": ("people.parquet", {"which": "some", "column": ["1", "2"]}),
+    "all columns ticked": ("people.csv", {"unit": "0", "which": "some", "column": ["1", "2"]}),
     "strange names": ("people.parquet", {"unit": "0", "which": "some", "column": ["3", "4", "5"]}),
     "ledger": ("people.csv", {"unit": "0", "ledger": "book of @.json", "cap": "3.5", "out": "model @"}),
     "ledger without a cap": ("people.csv", {"unit": "0", "ledger": "it's @.json"}),
@@ -77,10 +78,10 @@ def test_page_command_and_python_make_the_same_request(name, folder, tmp_path, m
     places = [tmp_path / one for one in ("page", "command", "python")]
     for place in places:
         place.mkdir()
-    from eigenveil.app.fits import FitRun
+    from eigenveil.app.fits import FitRun, Offer
 
     with pytest.raises(spy.stop):
-        FitRun(form(folder, name, places[0]))._fitted()
+        FitRun(Offer.of(form(folder, name, places[0])))._fitted()
     monkeypatch.chdir(places[1])
     words = shlex.split(form(folder, name, places[1]).command())
     assert words[0] == "eigenveil"

@@ -250,14 +250,14 @@ def _position(name: str, given: Mapping[str, str], file: FileColumns) -> int | N
 
 
 def _columns(given: QueryParams, file: FileColumns, unit: int | None) -> tuple[str | int, ...] | None:
-    """Return the keys of the selected columns, without the unit column; None if these are all columns."""
-    every = [position for position in range(len(file.types)) if position != unit]
+    """Return the keys of the ticked columns, without the unit column; None for all columns.
+
+    Types never select columns: in CSV files they depend on values, so one person could change what is released.
+    """
     if _text("which", given) == "all":
-        chosen = [position for position in file.numeric() if position != unit]
-    else:
-        most = len(file.types) - 1
-        ticked = {_whole("column", {"column": text}, least=0, most=most) for text in given.getlist("column")}
-        chosen = sorted(ticked - {unit})
-    if not chosen:
+        return None
+    most = len(file.types) - 1
+    ticked = {_whole("column", {"column": text}, least=0, most=most) for text in given.getlist("column")} - {unit}
+    if not ticked:
         raise InvalidInputError("expected at least one column of numbers, got none.", hint="Tick some columns.")
-    return None if chosen == every else tuple(file.keys[position] for position in chosen)
+    return tuple(file.keys[position] for position in sorted(ticked))

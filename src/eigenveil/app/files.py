@@ -90,10 +90,6 @@ class FileColumns:
         """Return the name of a column for a reader."""
         return f"column {position}" if self.names is None else self.names[position]
 
-    def numeric(self) -> list[int]:
-        """Return the positions of the columns that hold numbers."""
-        return [position for position, kind in enumerate(self.types) if kind.numeric]
-
 
 def columns_of(data: str) -> FileColumns:
     """Read the columns and types of a file. Types in CSV files come from the head; no other value is read."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from contextlib import nullcontext
+from dataclasses import dataclass
 from threading import Event, Lock, Thread
 from typing import Any
 
@@ -12,10 +13,53 @@ from eigenveil.app.forecasts import DRAWING
 from eigenveil.app.spending import Spending, spending
 from eigenveil.errors import EigenveilError, InvalidInputError
 from eigenveil.estimators import DPPCA, Progress
+from eigenveil.estimators.request import FitPlan
 from eigenveil.persistence import save
 from eigenveil.persistence.ledger_file import open_ledger
-from eigenveil.persistence.outputs import check_output_path, save_command
+from eigenveil.persistence.outputs import check_output_path, check_outputs_apart, save_command
 from eigenveil.report import render_report
+
+_MOST_OFFERS = 200
+"""Number of offers that are kept: the newest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """A fit as it was shown to the user, who may accept it.
+
+    Parameters
+    ----------
+    choices : Choices
+        The fit.
+    planned : FitPlan
+        What the fit does, with the columns of the file.
+    spending : Spending
+        The ledger before and after the fit.
+    """
+
+    choices: Choices
+    planned: FitPlan
+    spending: Spending
+
+    @classmethod
+    def of(cls, choices: Choices) -> Offer:
+        """Plan a fit. Reads the schema of the file and the ledger, and writes nothing."""
+        planned = choices.request(choices.model()).plan()
+        offer = cls(choices=choices, planned=planned, spending=spending(choices))
+        check_outputs(choices)
+        return offer
+
+    def check_ledger(self) -> None:
+        """Raise if the ledger is not as it was shown."""
+        if spending(self.choices) != self.spending:
+            raise InvalidInputError(
+                "The ledger has changed since the plan. Nothing was spent.", hint="Plan the fit again."
+            )
+
+    def check_data(self, planned: FitPlan) -> None:
+        """Raise if the fit would not be as it was shown, because the file has other columns."""
+        if planned != self.planned:
+            raise InvalidInputError("The data file has changed since the plan.", hint="Plan the fit again.")
 
 
 class FitRun:
@@ -23,8 +67,8 @@ class FitRun:
 
     Parameters
     ----------
-    choices : Choices
-        The fit.
+    offer : Offer
+        The fit, as planned.
 
     Attributes
     ----------
@@ -36,18 +80,25 @@ class FitRun:
         The ledger before and after the fit, as planned.
     spent : float or None
         Spent epsilon of the ledger after the fit.
+    reasons : tuple of str
+        Why the ledger is not private; empty if it is.
+    saved : bool
+        Whether the model is in its folder.
     report : str or None
         The report, as HTML.
     error : str or None
         Why the fit failed, or why the model was not saved.
     """
 
-    def __init__(self, choices: Choices) -> None:
-        self.choices = choices
+    def __init__(self, offer: Offer) -> None:
+        self._offer = offer
+        self.choices = offer.choices
         self.progress: Progress | None = None
         self.most_passes: int | None = None
-        self.spending: Spending = spending(choices)
+        self.spending = offer.spending
         self.spent: float | None = None
+        self.reasons = offer.spending.reasons
+        self.saved = False
         self.report: str | None = None
         self.error: str | None = None
         self._over = Event()
@@ -59,7 +110,11 @@ class FitRun:
 
     def start(self) -> None:
         """Start the fit. Its thread ends with the process; the ledger file is written before noise is drawn."""
-        Thread(target=self._run, daemon=True).start()
+        try:
+            Thread(target=self._run, daemon=True).start()
+        except RuntimeError:
+            self.error = "this system could not start a thread for the fit."
+            self._over.set()
 
     def wait(self, seconds: float) -> bool:
         """Wait until the fit is over, at most so long. Return whether it is."""
@@ -78,25 +133,32 @@ class FitRun:
 
     def _fit_and_report(self) -> None:
         choices = self.choices
-        check_folder(choices)
+        check_outputs(choices)
         model = self._fitted()
-        with DRAWING:
-            self.report = render_report(model, command=choices.command())
-        if choices.out is not None:
-            save(model, choices.out)
-            save_command(choices.command() or choices.python(), choices.out)
+        try:
+            if choices.out is not None:
+                save(model, choices.out)
+                self.saved = True
+                save_command(choices.command() or choices.python(), choices.out)
+        finally:  # a model that cannot be saved still has a report
+            with DRAWING:
+                self.report = render_report(model, command=choices.command())
 
     def _fitted(self) -> DPPCA:
         choices = self.choices
         model = choices.model(self._note)
         request = choices.request(model)
-        self.most_passes = request.plan().most_passes
+        planned = request.plan()
+        self._offer.check_data(planned)
+        self.most_passes = planned.most_passes
         rows: Any = model.engine.keeping(request.operator)  # type: ignore[union-attr]  # a LocalEngine
         next(iter(rows.source.blocks()), None)  # an unreadable file raises before any budget is spent
+        self._offer.check_ledger()  # again, because reading the rows may take long
         account = choices.account()
         with nullcontext() if account is None else open_ledger(account) as ledger:
             model.set_params(ledger=ledger).run_request(request.of_rows(rows).charging(ledger))
         self.spent = model.ledger_.epsilon(choices.delta)
+        self.reasons = model.ledger_.reasons
         return model
 
     def _note(self, step: Progress) -> None:
@@ -108,13 +170,16 @@ class Fits:
 
     def __init__(self) -> None:
         self.runs: list[FitRun] = []
-        self._offers: dict[str, Choices | int] = {}
+        self._offers: dict[str, Offer | int] = {}
         self._lock = Lock()
 
-    def offer(self, choices: Choices) -> str:
-        """Return a new key, with which this fit can be started once."""
+    def offer(self, offer: Offer) -> str:
+        """Return a new key, with which this fit can be started once. The oldest keys expire."""
         key = secrets.token_urlsafe(16)
-        self._offers[key] = choices
+        with self._lock:
+            self._offers[key] = offer
+            if len(self._offers) > _MOST_OFFERS:
+                del self._offers[next(iter(self._offers))]
         return key
 
     def accept(self, key: str) -> int:
@@ -129,6 +194,7 @@ class Fits:
                 raise InvalidInputError(
                     "another fit is running. Nothing was spent.", hint="Wait until it is done."
                 )
+            found.check_ledger()
             run = FitRun(found)
             self.runs.append(run)
             self._offers[key] = number = len(self.runs)
@@ -140,8 +206,9 @@ class Fits:
         return sum(run.choices.data == choices.data and run.progress is not None for run in self.runs)
 
 
-def check_folder(choices: Choices) -> None:
-    """Raise if the model cannot be saved where the user wants it."""
+def check_outputs(choices: Choices) -> None:
+    """Raise if the model cannot be saved where the user wants it, or would replace the ledger file."""
+    check_outputs_apart(choices.ledger, choices.out, None)
     if choices.out is None:
         return
     if choices.out.exists():

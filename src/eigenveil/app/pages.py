@@ -18,8 +18,7 @@ from starlette.staticfiles import StaticFiles
 from eigenveil.app import forecasts
 from eigenveil.app.choices import DEFAULTS, STEPS, read_form
 from eigenveil.app.files import columns_of, list_folder
-from eigenveil.app.fits import FitRun, Fits, check_folder, in_words
-from eigenveil.app.spending import spending
+from eigenveil.app.fits import FitRun, Fits, Offer, in_words
 from eigenveil.errors import EigenveilError, InvalidInputError
 from eigenveil.planner import PRESETS
 
@@ -92,9 +91,8 @@ class Pages:
         """Show what can be expected at each epsilon, what a fit costs, and the button that spends it."""
         try:
             choices, guess = read_form(request.query_params)
-            planned = choices.request(choices.model()).plan()
-            cost = spending(choices)
-            check_folder(choices)
+            offer = Offer.of(choices)
+            planned = offer.planned
             future = self._forecasts.of(guess, d=planned.d, k=planned.k, delta=choices.delta)
             wait([future], timeout=_WAIT)
             found = future.result() if future.done() else None
@@ -105,14 +103,14 @@ class Pages:
             choices=choices,
             guess=guess,
             planned=planned,
-            cost=cost,
+            cost=offer.spending,
             found=found,
             forecasts=forecasts,
             steps=STEPS,
             step=STEPS.index(choices.epsilon),
             given=[pair for pair in request.query_params.multi_items() if pair[0] != "step"],
             earlier=self.fits.earlier(choices),
-            offer=self.fits.offer(choices) if cost.fits else None,
+            offer=self.fits.offer(offer) if offer.spending.fits else None,
         )
 
     def spend(self, request: Request) -> Response:

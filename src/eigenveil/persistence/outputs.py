@@ -41,6 +41,27 @@ def load_command(folder: Path) -> str | None:
         raise DamagedFileError(f"{_COMMAND_FILE} is not UTF-8 text.", hint="Remove the file.") from None
 
 
+def check_outputs_apart(ledger: Path | None, out: Path | None, report: Path | None) -> None:
+    """Check that the ledger file, the folder of the model and the report do not replace one another.
+
+    Called before any budget is spent. Links are followed.
+    """
+    ledger, out, report = (None if path is None else path.resolve() for path in (ledger, out, report))
+    if ledger is not None and ledger == report:
+        raise InvalidInputError(
+            "the report would replace the ledger file.", hint="Choose another name for the report."
+        )
+    if ledger is not None and out is not None and ledger.is_relative_to(out):
+        raise InvalidInputError(
+            f"expected a ledger file outside the folder of the model {str(out)!r}, got {str(ledger)!r}.",
+            hint="Choose another place for the ledger file. It belongs to all fits on the same people.",
+        )
+    if report is not None and report == out:
+        raise InvalidInputError(
+            "expected different names for the report and the folder of the model.", hint="Choose another name."
+        )
+
+
 _KIND = {True: "folder", False: "file"}
 
 
