@@ -243,7 +243,7 @@ def test_one_component(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["one.html"]
 
 
-def test_a_map_of_scores(pca):
+def test_a_map_of_scores():
     ledger = Ledger(Budget.from_epsilon_delta(2.0, 1e-6))
     both = DPPCA(2, epsilon=1.0, ledger=ledger).fit(rows())
     scores = both.private_scores(rows(), epsilon=0.5, bins=8, ledger=ledger)

@@ -11,7 +11,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -37,15 +37,23 @@ _SHORT_OF_MEMORY = (
 )
 
 
+class _Messages(Console):
+    """Console that falls silent if the reader of its pipe is gone; rich would end the program."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+
+
 @functools.cache
 def stderr_console() -> Console:
     """Return the console for messages, on stderr."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return _Messages(stderr=True, highlight=False, soft_wrap=True)
 
 
 def say(text: str, *, style: str = "") -> None:
-    """Print a message to stderr."""
-    stderr_console().print(escape(printable(text, keep="\n")), style=style or None)
+    """Print a message to stderr, if it can be written: no message ends a fit that has been paid for."""
+    with suppress(OSError, ValueError):  # full or closed
+        stderr_console().print(escape(printable(text, keep="\n")), style=style or None)
 
 
 def warn(text: str) -> None:

@@ -41,6 +41,25 @@ def load_command(folder: Path) -> str | None:
         raise DamagedFileError(f"{_COMMAND_FILE} is not UTF-8 text.", hint="Remove the file.") from None
 
 
+def check_outputs_apart(ledger: Path | None, out: Path | None, report: Path | None) -> None:
+    """Check that ledger file, model folder and report are different places. Called before any budget is spent.
+
+    The ledger may not be inside the model folder either, which is replaced as a whole. Links are followed.
+    """
+    book, folder, page = (None if path is None else path.resolve() for path in (ledger, out, report))
+    if book is not None and book == page:
+        problem = f"the report would replace the ledger file {str(ledger)!r}."
+    elif book is not None and folder is not None and book.is_relative_to(folder):
+        problem = f"the ledger file {str(ledger)!r} is at, or inside, the model folder {str(out)!r}."
+    elif folder is not None and folder == page:
+        problem = f"the report and the model folder have the same name, {str(out)!r}."
+    else:
+        return
+    raise InvalidInputError(
+        problem, hint="Choose different names, and keep the ledger outside of the model folder."
+    )
+
+
 _KIND = {True: "folder", False: "file"}
 
 

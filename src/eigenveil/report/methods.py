@@ -39,7 +39,7 @@ _SOURCES = {"dp-gauss-1": [_ANALYZE_GAUSS], "dp-gauss-2": [_ANALYZE_GAUSS], "dp-
 
 
 def methods_of(model: Any, version: str, epsilon: str, ledger: Ledger) -> tuple[str, list[str]]:
-    """Return a methods paragraph for a paper, which states this epsilon if the ledger is private, and its references."""
+    """Return a methods paragraph for a paper, with the guarantee of the ledger, and its references."""
     fitted = as_fitted(model)
     how = _DESCRIPTIONS.get(fitted["algorithm"], fitted["algorithm"])
     references = [*_SOURCES.get(fitted["algorithm"], []), PAPER, _GDP, _FILTER]
