@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markup import escape
 
 from eigenveil._printable import printable
@@ -51,9 +51,14 @@ def stderr_console() -> Console:
 
 
 def say(text: str, *, style: str = "") -> None:
-    """Print a message to stderr, if it can be written: no message ends a fit that has been paid for."""
+    """Print a message to stderr."""
+    show(escape(printable(text, keep="\n")), style=style or None)
+
+
+def show(content: RenderableType, *, style: str | None = None, soft_wrap: bool = True) -> None:
+    """Print text or a table to stderr, if it can be written: no message ends a fit that has been paid for."""
     with suppress(OSError, ValueError):  # full or closed
-        stderr_console().print(escape(printable(text, keep="\n")), style=style or None)
+        stderr_console().print(content, style=style, soft_wrap=soft_wrap)
 
 
 def warn(text: str) -> None:

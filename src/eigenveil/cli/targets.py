@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
 from eigenveil._checks import check_grid
 from eigenveil._printable import printable
-from eigenveil.cli.console import print_json, say, usage_errors
+from eigenveil.cli.console import print_json, say, show, usage_errors
 from eigenveil.cli.summary import as_plain, as_table
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.scores.score_map import ScoreMap
@@ -63,7 +62,7 @@ class Targets:
             where = None if self.out is None else str(self.out)
             print_json({**as_plain(model, scores), "warnings": warnings, "model": where})
         else:
-            Console(stderr=True, highlight=False).print(as_table(model, warnings=False))
+            show(as_table(model, warnings=False), soft_wrap=False)
         for name, path in (("model", self.out), ("report", self.report)):
             if path is not None:
                 say(f"{name}: {printable(str(path))}")
