@@ -81,7 +81,7 @@ def test_the_callback_hears_as_much(capsys):
 
 
 class Full(io.StringIO):
-    def write(self, text):
+    def write(self, _):
         raise OSError(28, "No space left on device")
 
 

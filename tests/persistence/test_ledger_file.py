@@ -34,35 +34,44 @@ def test_a_mark_after_the_last_charge_is_written(book):
     assert read_ledger(book).reasons == ("a test",)
 
 
+def use(path, *steps, mu=0.1):
+    """Open the ledger, and call the steps with it."""
+    with open_ledger(account(path, mu)) as ledger:
+        for step in steps:
+            step(ledger)
+
+
+def mark(ledger):
+    ledger.mark_not_private("a test")
+
+
+def fail(_):
+    raise ZeroDivisionError
+
+
 def test_a_mark_before_an_error_is_written_and_the_error_is_kept(book):
-    with pytest.raises(ZeroDivisionError), open_ledger(account(book, 0.1)) as ledger:
-        ledger.mark_not_private("a test")
-        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError):
+        use(book, mark, fail)
     assert read_ledger(book).reasons == ("a test",)
 
 
 def test_the_first_error_is_kept_if_the_file_cannot_be_written(book):
-    with pytest.raises(ZeroDivisionError), open_ledger(account(book, 0.1)) as ledger:
-        ledger.mark_not_private("a test")
-        book.unlink()
-        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError):
+        use(book, mark, lambda _: book.unlink(), fail)
+    assert not book.exists()
 
 
 def test_two_holders_after_the_lock_was_removed(tmp_path):
-    path = tmp_path / "book.json"
-    with pytest.raises(EigenveilError, match="changed by someone else"), open_ledger(account(path)) as first:
-        (tmp_path / ".book.json.lock").unlink()
-        with open_ledger(account(path)) as second:
-            charge(second)
-        charge(first)
+    path, lock = tmp_path / "book.json", tmp_path / ".book.json.lock"
+    with pytest.raises(EigenveilError, match="changed by someone else"):
+        use(path, lambda _: lock.unlink(), lambda _: use(path, charge, mu=0.8), charge, mu=0.8)
     assert len(read_ledger(path).entries) == 1
 
 
 @pytest.mark.parametrize("change", [lambda path: path.unlink(), lambda path: path.write_text("{}")])
 def test_a_file_that_was_changed_is_not_charged(book, change):
-    with pytest.raises(EigenveilError, match="nothing more is charged"), open_ledger(account(book, 0.1)) as ledger:
-        change(book)
-        charge(ledger, 0.1)
+    with pytest.raises(EigenveilError, match="nothing more is charged"):
+        use(book, lambda _: change(book), lambda ledger: charge(ledger, 0.1))
     assert not book.exists() or book.read_text() == "{}"
 
 
