@@ -77,18 +77,30 @@ def locked(path: pathlib.Path, *, busy: EigenveilError | None = None) -> Iterato
     If another process holds it, raise `busy`, or wait without it. Needs `CAN_LOCK`.
     """
     lock = path.with_name(f".{path.name}.lock")
-    with explained_write_errors(lock):
-        # a link could create a file anywhere
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-    try:
+    held = False
+    while not held:
+        with explained_write_errors(lock):
+            # a link could create a file anywhere
+            handle = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX if busy is None else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            assert busy is not None, "else the call waits"
-            raise busy from None
-        yield
-    finally:
-        os.close(handle)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX if busy is None else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                assert busy is not None, "else the call waits"
+                raise busy from None
+            held = _is_at(handle, lock)  # else the file was removed since it was opened, and locks nothing
+            if held:
+                yield
+        finally:
+            os.close(handle)
+
+
+def _is_at(handle: int, path: pathlib.Path) -> bool:
+    """Return whether the open file is still the file of this name."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat(follow_symlinks=False))
+    except FileNotFoundError:
+        return False
 
 
 def beside(path: pathlib.Path) -> pathlib.Path:

@@ -326,6 +326,49 @@ def test_invalid_options_are_usage_errors(eigenveil, folder):
     assert "epsilon must be a finite number above 0" in answer.err
 
 
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--ledger", "book.json", "--report", "book.json"],
+        ["--ledger", "real/book.json", "--report", "link/book.json", "--force"],
+        ["--ledger", "model/book.json", "--out", "model"],
+    ],
+)
+def test_a_ledger_is_not_an_output(eigenveil, folder, tmp_path, flags):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    answer = eigenveil("fit", folder / "rows.parquet", *flags, cwd=tmp_path)
+    assert (answer.code, answer.out) == (2, "")
+    assert "the ledger file" in answer.err
+    assert "Hint: Choose different names" in answer.err
+    assert [path.name for path in tmp_path.rglob("*book.json*")] == [], "nothing is charged"
+
+
+@pytest.mark.parametrize("missing", ["matplotlib", "jinja2"])
+def test_a_report_that_cannot_be_written_is_refused_before_the_fit(folder, tmp_path, missing):
+    line = ["eigenveil", "fit", str(folder / "rows.parquet"), "--ledger", "book.json", "--report", "page.html"]
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None; sys.argv = {line!r}\nfrom eigenveil.cli import main\nmain()"
+    )
+    found = subprocess.run(  # noqa: S603
+        [COMMAND[0], "-c", code], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 1
+    assert f"need {missing}, which is not installed" in found.stderr
+    assert list(tmp_path.iterdir()) == [], "nothing is charged"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")  # noqa: PTH110
+def test_messages_that_cannot_be_written_do_not_end_a_fit(folder, tmp_path):
+    line = [*COMMAND, "fit", str(folder / "rows.parquet"), "--out", "model", "--json"]
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        found = subprocess.run(  # noqa: S603
+            line, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=full, text=True, check=False
+        )
+    assert json.loads(found.stdout)["model"] == "model"
+    assert load(tmp_path / "model").ledger_.private
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "said"),

@@ -80,6 +80,29 @@ def test_the_callback_hears_as_much(capsys):
     assert f"fitted: {len(told)} releases" in capsys.readouterr().err
 
 
+class Full(io.StringIO):
+    def write(self, _):
+        raise OSError(28, "No space left on device")
+
+
+class FullTerminal(Full, Terminal):
+    pass
+
+
+def closed():
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.usefixtures("chatty")
+@pytest.mark.parametrize("stream", [Full, FullTerminal, closed, lambda: None])
+def test_a_fit_is_not_ended_by_its_progress(monkeypatch, stream):
+    monkeypatch.setattr(sys, "stderr", stream())
+    monkeypatch.setenv("TERM", "xterm")
+    assert DPPCA(2, algorithm="dp-gauss-1", verbose=1).fit(rows()).n_components_ == 2
+
+
 def test_a_bar_on_a_terminal(monkeypatch):
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
@@ -135,7 +158,7 @@ def test_it_is_a_parameter_like_others(tmp_path, capsys):
     assert "fitted" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("wrong", [-1, "yes", None, 0.5])
+@pytest.mark.parametrize("wrong", [-1, 2, "yes", None, 0.5])
 def test_other_values_raise_before_anything_is_spent(wrong):
     with pytest.raises(InvalidInputError, match="verbose must be 0 or 1"):
         DPPCA(2, verbose=wrong).fit(rows())

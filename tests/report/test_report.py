@@ -243,7 +243,7 @@ def test_one_component(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["one.html"]
 
 
-def test_a_map_of_scores(pca):
+def test_a_map_of_scores():
     ledger = Ledger(Budget.from_epsilon_delta(2.0, 1e-6))
     both = DPPCA(2, epsilon=1.0, ledger=ledger).fit(rows())
     scores = both.private_scores(rows(), epsilon=0.5, bins=8, ledger=ledger)
@@ -252,8 +252,6 @@ def test_a_map_of_scores(pca):
     assert f"So far, ε = {ledger.epsilon(1e-6):.4g} of this budget has been spent" in text
     assert "separate ledger" not in text
     assert "The ledger covers further releases, up to ε = 2." in text
-    alone = pca.private_scores(rows(), epsilon=0.5, bins=8)
-    assert "separate ledger, whose budget is epsilon = 0.5" in html.unescape(render_report(pca, scores=alone))
 
 
 def test_one_epsilon_and_how_fit_and_map_add_up():
@@ -269,6 +267,37 @@ def test_one_epsilon_and_how_fit_and_map_add_up():
     assert sorted(set(shown) - {whole}) == ["0.5", "1"], "elsewhere the page has one epsilon"
     assert shown.count("1") == shown.count("0.5") == 1
     assert shown.count(whole) == 4, "title, badge, sentence, guarantee"
+
+
+def test_a_map_on_a_ledger_of_its_own_is_part_of_the_total(pca):
+    scores = pca.private_scores(rows(), epsilon=0.5, bins=8)
+    text = html.unescape(render_report(pca, scores=scores)).replace("\u00a0", " ")
+    mu = np.hypot(pca.ledger_.budget.mu, scores.ledger.budget.mu)
+    whole = f"{Budget.from_mu(mu).epsilon(1e-6):.4g}"
+    assert f"The fit costs ε = 1 and the map of scores ε = 0.5: together {whole}, less than their sum" in text
+    assert f"({whole}, 1e-06)-differentially private" in text
+    shown = re.findall(r"ε = ([\d.]*\d)", text)
+    assert sorted(shown) == sorted(["1", "0.5", *[whole] * 4]), "title, badge, sentence, guarantee"
+    assert "was charged to a separate ledger" in text
+    assert f"Ledger: {len(pca.ledger_.entries) + len(scores.ledger.entries)} entries" in text
+    assert len(pca.ledger_.entries) == len(set(pca.ledger_.entries) - set(scores.ledger.entries)), "unchanged"
+
+
+def test_a_map_that_is_not_private_makes_the_page_not_private(pca):
+    scores = pca.private_scores(rows(), epsilon=0.5, bins=8, random_state=0)
+    text = html.unescape(render_report(pca, scores=scores))
+    assert '<p class="badge bad">NOT PRIVATE: map of scores: seeded' in text
+    assert "<title>NOT PRIVATE: principal components" in text
+    assert "released WITHOUT any guarantee of privacy" in text
+    assert "The run was not private, so no guarantee applies to it." in text
+    assert "Private: ε" not in text
+    assert "differentially private under the relation" not in text
+
+
+def test_a_map_under_another_relation_is_refused(pca):
+    scores = pca.private_scores(rows(), epsilon=0.5, bins=8, relation="replace")
+    with pytest.raises(InvalidInputError, match="their costs cannot be added up"):
+        render_report(pca, scores=scores)
 
 
 def test_the_map_says_which_cells_are_blank(pca):

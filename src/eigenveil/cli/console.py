@@ -11,12 +11,12 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markup import escape
 
 from eigenveil._printable import printable
@@ -37,15 +37,28 @@ _SHORT_OF_MEMORY = (
 )
 
 
+class _Messages(Console):
+    """Console that falls silent if the reader of its pipe is gone; rich would end the program."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+
+
 @functools.cache
 def stderr_console() -> Console:
     """Return the console for messages, on stderr."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return _Messages(stderr=True, highlight=False, soft_wrap=True)
 
 
 def say(text: str, *, style: str = "") -> None:
     """Print a message to stderr."""
-    stderr_console().print(escape(printable(text, keep="\n")), style=style or None)
+    show(escape(printable(text, keep="\n")), style=style or None)
+
+
+def show(content: RenderableType, *, style: str | None = None, soft_wrap: bool = True) -> None:
+    """Print text or a table to stderr, if it can be written: no message ends a fit that has been paid for."""
+    with suppress(OSError, ValueError):  # full or closed
+        stderr_console().print(content, style=style, soft_wrap=soft_wrap)
 
 
 def warn(text: str) -> None:

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
 from eigenveil._checks import check_grid
 from eigenveil._printable import printable
-from eigenveil.cli.console import print_json, say
+from eigenveil.cli.console import print_json, say, show, usage_errors
 from eigenveil.cli.summary import as_plain, as_table
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.scores.score_map import ScoreMap
 from eigenveil.persistence import save
-from eigenveil.persistence.outputs import check_output_path, forget_command, save_command
+from eigenveil.persistence.outputs import check_output_path, check_outputs_apart, forget_command, save_command
 from eigenveil.persistence.score_maps import save_map
 
 
@@ -28,10 +27,14 @@ class Targets:
     grid: tuple[int, int] | None
     as_json: bool
 
-    def check(self, *, force: bool) -> None:
-        """Check that all outputs can be written. Called before any budget is spent."""
+    def check(self, *, ledger: Path | None, force: bool) -> None:
+        """Check that all outputs can be written, beside the ledger file. Called before any budget is spent."""
         if self.out is None and self.report is None and not self.as_json:
             raise typer.BadParameter("no output requested: give --out, --report or --json.")
+        with usage_errors():
+            check_outputs_apart(ledger, self.out, self.report)
+        if self.report is not None:
+            import eigenveil.report  # noqa: F401, PLC0415  # slow to import, and its packages may be missing
         for path, folder in ((self.out, True), (self.report, False)):
             if path is not None:
                 check_output_path(path, force=force, folder=folder)
@@ -59,7 +62,7 @@ class Targets:
             where = None if self.out is None else str(self.out)
             print_json({**as_plain(model, scores), "warnings": warnings, "model": where})
         else:
-            Console(stderr=True, highlight=False).print(as_table(model, warnings=False))
+            show(as_table(model, warnings=False), soft_wrap=False)
         for name, path in (("model", self.out), ("report", self.report)):
             if path is not None:
                 say(f"{name}: {printable(str(path))}")

@@ -187,7 +187,7 @@ def _callback(callback: Any) -> Any:
 
 
 def _verbose(verbose: Any) -> bool:
-    if isinstance(verbose, int | np.integer | np.bool_) and verbose >= 0:
+    if isinstance(verbose, int | np.integer | np.bool_) and verbose in (0, 1):
         return bool(verbose)
     raise InvalidInputError(f"verbose must be 0 or 1, got {verbose!r}.")
 

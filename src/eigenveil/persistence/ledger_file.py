@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 
 from eigenveil._atomic_files import CAN_LOCK, explained_write_errors, locked, written_whole
 from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError, UnreadableError
@@ -104,11 +106,18 @@ def open_ledger(account: Account) -> Iterator[Ledger]:
     """
     path = account.path
     with _exclusive_lock(path):
+        file = _LedgerFile(path)
         ledger = as_account(ledger_before_fit(account))  # the lock guarantees that no other process charges it
         refuse_overspending(account.requested, ledger)
-        _write(path, ledger)
-        with ledger.watched(lambda _: _write(path, ledger)):
-            yield ledger
+        file.write(ledger)
+        try:
+            with ledger.watched(lambda _: file.write(ledger)):
+                yield ledger
+        except BaseException:
+            with suppress(EigenveilError):  # the first error matters
+                file.write_changes(ledger)
+            raise
+        file.write_changes(ledger)
 
 
 def ledger_before_fit(account: Account) -> Ledger:
@@ -184,9 +193,42 @@ def _refuse_changed_cap(ledger: Ledger, epsilon: float, delta: float) -> None:
         )
 
 
-def _write(path: Path, ledger: Ledger) -> None:
-    with written_whole(path) as part:
-        part.write_text(ledger.to_json() + "\n", encoding="utf-8")
+class _LedgerFile:
+    """A ledger file that only this process changes. A file that someone else has changed is not written."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._one_thread = path, Lock()
+        self._known = self._on_disk()
+        """Digest of the content that this process has last read or written; None if there is no file."""
+
+    def write(self, ledger: Ledger) -> None:
+        """Write the ledger, if the file is as this process left it."""
+        with self._one_thread:
+            content = _content(ledger)
+            if self._on_disk() != self._known:
+                raise EigenveilError(
+                    f"the ledger file {str(self._path)!r} was changed by someone else during the fit; nothing "
+                    "more is charged.",
+                    hint="Keep the file and its lock as they are while a fit runs.",
+                )
+            with written_whole(self._path) as part:
+                part.write_bytes(content)
+            self._known = sha256(content).digest()
+
+    def write_changes(self, ledger: Ledger) -> None:
+        """Write what changed after the last charge, such as a mark that the ledger is not private."""
+        if sha256(_content(ledger)).digest() != self._known:
+            self.write(ledger)
+
+    def _on_disk(self) -> bytes | None:
+        try:
+            return sha256(self._path.read_bytes()).digest()
+        except FileNotFoundError:
+            return None
+
+
+def _content(ledger: Ledger) -> bytes:
+    return (ledger.to_json() + "\n").encode()
 
 
 @contextmanager

@@ -42,24 +42,22 @@ def load_command(folder: Path) -> str | None:
 
 
 def check_outputs_apart(ledger: Path | None, out: Path | None, report: Path | None) -> None:
-    """Check that the ledger file, the folder of the model and the report do not replace one another.
+    """Check that ledger file, model folder and report are different places. Called before any budget is spent.
 
-    Called before any budget is spent. Links are followed.
+    The ledger may not be inside the model folder either, which is replaced as a whole. Links are followed.
     """
-    ledger, out, report = (None if path is None else path.resolve() for path in (ledger, out, report))
-    if ledger is not None and ledger == report:
-        raise InvalidInputError(
-            "the report would replace the ledger file.", hint="Choose another name for the report."
-        )
-    if ledger is not None and out is not None and ledger.is_relative_to(out):
-        raise InvalidInputError(
-            f"expected a ledger file outside the folder of the model {str(out)!r}, got {str(ledger)!r}.",
-            hint="Choose another place for the ledger file. It belongs to all fits on the same people.",
-        )
-    if report is not None and report == out:
-        raise InvalidInputError(
-            "expected different names for the report and the folder of the model.", hint="Choose another name."
-        )
+    book, folder, page = (None if path is None else path.resolve() for path in (ledger, out, report))
+    if book is not None and book == page:
+        problem = f"the report would replace the ledger file {str(ledger)!r}."
+    elif book is not None and folder is not None and book.is_relative_to(folder):
+        problem = f"the ledger file {str(ledger)!r} is at, or inside, the model folder {str(out)!r}."
+    elif folder is not None and folder == page:
+        problem = f"the report and the model folder have the same name, {str(out)!r}."
+    else:
+        return
+    raise InvalidInputError(
+        problem, hint="Choose different names, and keep the ledger outside of the model folder."
+    )
 
 
 _KIND = {True: "folder", False: "file"}

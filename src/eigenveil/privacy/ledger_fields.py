@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from eigenveil.errors import InvalidInputError
@@ -55,8 +56,10 @@ def _check_node(node: Any) -> None:
     if isinstance(node, dict) and "parallel" in node:
         kinds: dict[str, tuple[type, ...]] = {"parallel": (str,), "parts": (list,)}
         _check_fields(node, {**kinds, "finished": (int,)} if "finished" in node else kinds)
-        if "finished" in node and len(node["parts"]) != 2:
-            raise InvalidInputError("the ledger has an open-ended group without its two parts.")
+        if "finished" in node and (len(node["parts"]) != 2 or node["finished"] < 0):
+            raise InvalidInputError(
+                "the ledger has an open-ended group without two parts and a count of at least 0."
+            )
         for part in node["parts"]:
             _check_kind(part, (list,))
             for child in part:
@@ -75,3 +78,5 @@ def _check_fields(plain: Any, kinds: dict[str, tuple[type, ...]]) -> None:
 def _check_kind(value: Any, kinds: tuple[type, ...]) -> None:
     if type(value) not in kinds:  # exact types, so that a bool is not accepted as a number
         raise InvalidInputError("the ledger contains a value of the wrong type.")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInputError(f"the ledger contains a number that is not finite: {value!r}.")

@@ -88,7 +88,7 @@ def as_json(ledger: Ledger) -> str:
 def read_json(text: str) -> Content:
     """Read what `as_json` wrote; raise if it is something else."""
     try:
-        plain = json.loads(text)
+        plain = json.loads(text, object_pairs_hook=_unique)
         if type(plain["schema"]) is int and plain["schema"] != _SCHEMA:
             raise InvalidInputError(
                 f"expected a ledger of schema {_SCHEMA}, got schema {plain['schema']!r}.",
@@ -108,6 +108,13 @@ def read_json(text: str) -> Content:
             "this is not a ledger written by `Ledger.to_json`.",
             hint="The file may be truncated, or it may be a different kind of file.",
         ) from error
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise InvalidInputError("the ledger has a duplicate field.")
+    return found
 
 
 def _rows(ledger: Ledger) -> Iterator[tuple[str, ...]]:

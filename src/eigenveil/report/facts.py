@@ -25,7 +25,7 @@ def epsilon_shown(model: Any, reading: Reading | None) -> str:
     return f"{reading.epsilon:.4g}"
 
 
-def sentence(model: Any, epsilon: str) -> str:
+def sentence(model: Any, epsilon: str, *, private: bool) -> str:
     """Return one sentence on what was released and how private it is."""
     k, delta = model.n_components_, as_fitted(model)["delta"]
     ratios, n_hat = vars(model).get("explained_variance_ratio_"), vars(model).get("n_samples_")
@@ -36,15 +36,15 @@ def sentence(model: Any, epsilon: str) -> str:
         holds = holds.replace("their", "the")
     released = (
         f"released with differential privacy for every unit: ε = {epsilon}, δ = {delta:g}."
-        if model.ledger_.private
+        if private
         else "released WITHOUT any guarantee of privacy."
     )
     return f"{first}{units} in {model.n_features_in_} columns{holds}, {released}"
 
 
-def why_that_epsilon(model: Any, reading: Reading | None, epsilon: str) -> str:
+def why_that_epsilon(model: Any, reading: Reading | None, epsilon: str, ledger: Ledger) -> str:
     """Return how the costs of the fit and of maps make up the epsilon; "" if it is that of the fit alone."""
-    fitted, ledger = as_fitted(model), model.ledger_
+    fitted = as_fitted(model)
     fit, delta = float(fitted["epsilon"]), float(fitted["delta"])
     if reading is None or reading.epsilon <= fit * _SAME:
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from eigenveil.estimators.settings import as_fitted
-from eigenveil.privacy import Purpose
+from eigenveil.privacy import Ledger, Purpose
 
 PAPER = (
     "J. Düngler and A. Sanyal. An Iterative Algorithm for Differentially Private k-PCA with Adaptive Noise. "
@@ -38,11 +38,10 @@ _DESCRIPTIONS = {
 _SOURCES = {"dp-gauss-1": [_ANALYZE_GAUSS], "dp-gauss-2": [_ANALYZE_GAUSS], "dp-power": [_NOISY_POWER]}
 
 
-def methods_of(model: Any, version: str, epsilon: str) -> tuple[str, list[str]]:
-    """Return a methods paragraph for a paper, which states this epsilon, and its references."""
+def methods_of(model: Any, version: str, epsilon: str, ledger: Ledger) -> tuple[str, list[str]]:
+    """Return a methods paragraph for a paper, with the guarantee of the ledger, and its references."""
     fitted = as_fitted(model)
     how = _DESCRIPTIONS.get(fitted["algorithm"], fitted["algorithm"])
-    ledger = model.ledger_
     references = [*_SOURCES.get(fitted["algorithm"], []), PAPER, _GDP, _FILTER]
     text = (
         f"The first {model.n_components_} principal components of {model.n_features_in_} columns were "

@@ -23,6 +23,7 @@ from eigenveil.plots import (
     ScreeDisplay,
 )
 from eigenveil.plots.score_map import FALSE_ALARM
+from eigenveil.privacy import Ledger
 from eigenveil.report.svg import inline_svg
 from eigenveil.report.tables import angle_in_words
 
@@ -51,14 +52,14 @@ class ReportFigures:
     missing: str
 
 
-def report_figures(model: Any, scores: Any, grid: tuple[int, int] | None) -> ReportFigures:
+def report_figures(model: Any, scores: Any, grid: tuple[int, int] | None, ledger: Ledger) -> ReportFigures:
     """Return the figures: variances, first loadings and map, then all others."""
     scree, missing = _scree(model)
     loadings = [_images(model, grid)] if grid is not None else list(_loadings(model))
-    maps = list(_maps(model, scores))
+    maps = list(_maps(scores))
     others = [*loadings[1:], *_cumulative(model), *(_arrows(model) if grid is None else ()), *maps[1:]]
     order = [*scree, loadings[0], *maps[:1], *others]
-    diagnostics = [*_convergence(model), _ledger(model)]
+    diagnostics = [*_convergence(model), _ledger(ledger)]
     return ReportFigures(first=order[:_FIRST], more=order[_FIRST:], diagnostics=diagnostics, missing=missing)
 
 
@@ -158,12 +159,11 @@ def _arrows(model: Any) -> Iterator[ReportFigure]:
     )
 
 
-def _maps(model: Any, scores: Any) -> Iterator[ReportFigure]:
+def _maps(scores: Any) -> Iterator[ReportFigure]:
     """Yield the map of all units, and one map per group."""
     if scores is None:
         return
     display = ScoreMapDisplay.from_histogram(scores)
-    paid = "" if scores.ledger is model.ledger_ else " Its cost is in a ledger of its own, see the warnings."
     for index, group in enumerate((None, *display.groups)):
         shown = int(np.sum(~np.isnan(display.shown(group))))
 
@@ -181,7 +181,7 @@ def _maps(model: Any, scores: Any) -> Iterator[ReportFigure]:
             draw,
             name=f"map-{index}",
             label=f"Map of noisy counts; {shown} of {display.counts.size} cells exceed the noise.",
-            caption=explained + paid if group is None else f"{blank}.",
+            caption=explained if group is None else f"{blank}.",
         )
 
 
@@ -200,8 +200,8 @@ def _convergence(model: Any) -> Iterator[ReportFigure]:
     )
 
 
-def _ledger(model: Any) -> ReportFigure:
-    display = LedgerDisplay.from_estimator(model)
+def _ledger(ledger: Ledger) -> ReportFigure:
+    display = LedgerDisplay.from_ledger(ledger)
     shown = display.largest()
     parts = ", ".join(
         f"{label} {100 * share:.0f} %" for label, share in zip(shown.labels, shown.shares, strict=True)

@@ -19,6 +19,7 @@ from eigenveil.report.ledger_groups import ledger_groups
 from eigenveil.report.methods import methods_of
 from eigenveil.report.pictures import report_figures
 from eigenveil.report.reading import ALARM, read_guarantee
+from eigenveil.report.reported_ledger import reported_ledger
 from eigenveil.report.tables import column_rows, variance_rows
 from eigenveil.report.warnings import warnings_of
 
@@ -42,7 +43,8 @@ def write_report(
     command : str, optional
         Command that created the model, shown verbatim.
     scores : optional
-        Result of `DPPCA.private_scores`. Buy it on the ledger of the fit, so that the report shows the total cost.
+        Result of `DPPCA.private_scores`. If it was bought on a ledger of its own, the report states the total cost
+        of both ledgers.
     grid : (int, int), optional
         Numbers of rows and columns, if the columns of the model are the pixels of an image, row by row. Loadings
         are then drawn as images.
@@ -56,7 +58,7 @@ def write_report(
     -----------------
     Post-processing: everything in the report comes from released attributes, the parameters of the fit, `command`
     and `grid`. The guarantee it states is the budget of the ledger, which holds for everything that is ever
-    charged to the ledger.
+    charged to the ledger; of both ledgers together, if the map has its own.
     """
     text = render_report(model, command=command, scores=scores, grid=grid)
     with written_whole(path) as part:
@@ -79,23 +81,23 @@ def render_report(
     if grid is not None:
         check_grid(grid, model.n_features_in_)
     release = version("eigenveil")
-    ledger, delta = model.ledger_, as_fitted(model)["delta"]
+    ledger, delta = reported_ledger(model, scores), as_fitted(model)["delta"]
     reading = read_guarantee(ledger, delta)
     epsilon = epsilon_shown(model, reading)
-    methods, references = methods_of(model, release, epsilon)
+    methods, references = methods_of(model, release, epsilon, ledger)
     return environment.get_template("page.html").render(
         ledger=ledger,
         private=ledger.private,
-        sentence=sentence(model, epsilon),
-        why=why_that_epsilon(model, reading, epsilon),
+        sentence=sentence(model, epsilon, private=ledger.private),
+        why=why_that_epsilon(model, reading, epsilon, ledger),
         facts=facts_of(model),
-        warnings=warnings_of(model, scores),
+        warnings=warnings_of(model, scores, ledger),
         reading=reading,
         epsilon=epsilon,
         delta=delta,
         spent=ledger.epsilon(delta),
         alarm=ALARM,
-        figures=report_figures(model, scores, grid),
+        figures=report_figures(model, scores, grid, ledger),
         variances=list(variance_rows(model)),
         columns=column_rows(model),
         groups=ledger_groups(ledger),

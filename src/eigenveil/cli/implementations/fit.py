@@ -112,7 +112,7 @@ def run(
         planned = PlannedFit(request=request, requested=requested, map_request=map_request, units=units)
         show_plan(planned, current, as_json=as_json)
         return
-    targets.check(force=force)
+    targets.check(ledger=ledger, force=force)
     if isinstance(where, LocalEngine):  # the workers of a cluster read the files themselves
         kept = where.keeping(operator)
         assert made_of_rows(kept), "as before"

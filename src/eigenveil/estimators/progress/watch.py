@@ -16,7 +16,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,9 +50,11 @@ class Lines:
             self.say(text)
 
     def say(self, text: str) -> None:
-        """Print the line."""
-        sys.stderr.write(f"{text}\n")
-        sys.stderr.flush()
+        """Print the line, if stderr can be written: progress never ends a fit that has been paid for."""
+        if sys.stderr is not None:
+            with suppress(OSError, ValueError):  # full or closed
+                sys.stderr.write(f"{text}\n")
+                sys.stderr.flush()
 
 
 class Watch:
@@ -145,12 +147,17 @@ class Watch:
         columns: tuple[ProgressColumn, ...] = (what, BarColumn(bar_width=16), share, pace)
         if console.width < _WIDE:
             columns = (what, pace)
-        with Bars(*columns, console=console, transient=True) as bars:
-            self._bars, self._task = bars, bars.add_task("starting", total=1.0, pace="")
-            try:
-                yield
-            finally:
-                self._bars = None
+        bars = Bars(*columns, console=console, transient=True)
+        self._task = bars.add_task("starting", total=1.0, pace="")
+        with suppress(OSError, ValueError):  # as in `Lines.say`
+            bars.start()
+            self._bars = bars
+        try:
+            yield
+        finally:
+            self._bars = None
+            with suppress(OSError, ValueError):
+                bars.stop()
 
     def say_end(self) -> None:
         """Print what was charged and read in all."""
@@ -164,7 +171,8 @@ class Watch:
         step = self.last
         if self._bars is not None:
             charge: dict[str, Any] = {} if step is None else {"completed": step.share, "description": step.what}
-            self._bars.update(self._task, pace=pace, **charge)
+            with suppress(OSError, ValueError):
+                self._bars.update(self._task, pace=pace, **charge)
         elif step is not None:
             self._lines.offer(f"{step.what}: {step.share:.0%} of the budget, {pace}")
 
