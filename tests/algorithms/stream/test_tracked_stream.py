@@ -568,6 +568,27 @@ def test_a_raw_data_file_without_the_ids_of_all_closed_batches_is_refused(rows, 
         assert len(TrackedStream.load(tmp_path / "s")._seen.hashes) == 3 * B
 
 
+def test_ids_of_a_batch_that_was_never_charged_do_not_stand_for_its_successor(rows, tmp_path, monkeypatch):
+    """mutant: a record of ids per number of a batch suffices. A crash may leave two of one number."""
+    raw = tmp_path / ("s" + RAW_SUFFIX)
+    stream = stream_of(units="people", random_state=None)
+    stream.save(tmp_path / "s")
+
+    def crash(*_args, **_options):
+        raise Crash
+
+    monkeypatch.setattr(stream._checkpoint, "write", crash)
+    with pytest.raises(Crash):
+        stream.add(rows[:B], units=np.arange(B))
+    older = raw.read_bytes()
+    back = TrackedStream.load(tmp_path / "s")
+    assert (back.batches, len(back._seen.hashes)) == (0, 0)
+    back.add(rows[:B], units=np.arange(B, 2 * B))
+    raw.write_bytes(older)
+    with pytest.raises(InvalidInputError, match="lacks ids of closed batches"):
+        TrackedStream.load(tmp_path / "s")
+
+
 @pytest.mark.parametrize("forget", [False, True])
 def test_batches_without_ids_are_recorded_and_forgotten_ids_are_not_written(rows, tmp_path, forget):
     stream = stream_of(units="people", ids_never_return=forget, random_state=None)
