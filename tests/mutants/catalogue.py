@@ -568,8 +568,22 @@ ACCOUNTS = (
     Mutant(
         "two streams go on from one checkpoint",
         "src/eigenveil/algorithms/stream/checkpoint.py",
-        'if self.path.exists() and self.read().get("holder") != self._holder:',
+        'if self.read().get("holder") != self._holder:',
         "if False:",
+        ("tests/algorithms/stream/test_tracked_stream.py",),
+    ),
+    Mutant(
+        "a stream goes on although its checkpoint is gone",
+        "src/eigenveil/algorithms/stream/checkpoint.py",
+        "if not self.path.exists():",
+        "if not self.path.exists():\n            return\n        if False:",
+        ("tests/algorithms/stream/test_tracked_stream.py",),
+    ),
+    Mutant(
+        "a stream takes an older file of ids",
+        "src/eigenveil/algorithms/stream/state.py",
+        "if record.options.keeps_ids and not _has_all_ids(",
+        "if False and not _has_all_ids(",
         ("tests/algorithms/stream/test_tracked_stream.py",),
     ),
     Mutant(

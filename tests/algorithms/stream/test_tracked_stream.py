@@ -39,8 +39,8 @@ def feed(stream, rows, size, *, ids=None, start=0):
 
 
 def everything(stream):
-    """Return everything that a stream holds, except rows."""
-    return json.dumps(stream._public(closing=False), sort_keys=True)
+    """Return everything that a stream holds, except rows and the random mark of its file."""
+    return json.dumps({**stream._public(closing=False), "mark": ""}, sort_keys=True)
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
@@ -417,7 +417,7 @@ def test_damaged_or_missing_checkpoints(rows, tmp_path):
     stream.add(rows[:400])
     stream.save(tmp_path / "s")
     text = (tmp_path / "s").read_text()
-    for damage in (text[:100], "[]", "{}", text.replace('"schema": 4', '"schema": 9'), text.replace('"V"', '"W"')):
+    for damage in (text[:100], "[]", "{}", text.replace('"schema": 5', '"schema": 9'), text.replace('"V"', '"W"')):
         (tmp_path / "s").write_text(damage)
         with pytest.raises(InvalidInputError):
             TrackedStream.load(tmp_path / "s")
@@ -509,6 +509,108 @@ def test_one_stream_at_a_time_goes_on_from_a_checkpoint(rows, tmp_path):
     second.add(rows[B + 10 :])
     assert second.batches == 7
     assert TrackedStream.load(tmp_path / "s").batches == 7
+
+
+@pytest.mark.parametrize("way", ["link", "rename", "delete", "hard link"])
+def test_other_names_of_a_checkpoint_give_no_second_stream(rows, tmp_path, monkeypatch, way):
+    """mutant: a stream continues if its checkpoint is gone. Renamed and loaded, two streams closed one batch."""
+    monkeypatch.chdir(tmp_path)
+    stream = stream_of(random_state=None)
+    stream.add(rows[: B - 1])
+    stream.save("s")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")  # a relative path stays the path that it was
+    other = None
+    for suffix in ("", RAW_SUFFIX):
+        old, new = tmp_path / f"s{suffix}", tmp_path / f"t{suffix}"
+        if way == "delete":
+            old.unlink()
+        else:
+            {"link": new.symlink_to, "hard link": new.hardlink_to, "rename": old.rename}[way](
+                new if way == "rename" else old
+            )
+    if way == "hard link":
+        with pytest.raises(InvalidInputError, match="one name, found 2"):
+            TrackedStream.load(tmp_path / "t")
+    elif way != "delete":
+        other = TrackedStream.load(tmp_path / "t")
+    message = {"link": "another stream has loaded", "hard link": "one name, found 2"}.get(way, "is gone")
+    for refused in (lambda: stream.add(rows[:1]), lambda: stream.save(tmp_path / "new")):
+        with pytest.raises(InvalidInputError, match=message):
+            refused()
+    assert stream.ledger.mu == 0
+    if way == "hard link":
+        (tmp_path / "t").unlink()
+        other = stream
+    if other is not None:
+        other.add(rows[:1])
+        assert other.batches == 1
+        assert (tmp_path / "t").is_symlink() == (way == "link")
+
+
+@pytest.mark.parametrize("damage", ["older", "cut", "gap", "older, then a batch"])
+def test_a_raw_data_file_without_the_ids_of_all_closed_batches_is_refused(rows, tmp_path, damage):
+    """mutant: a file with the right key suffices. Copied back, an older one let people count again."""
+    ids, raw = np.arange(len(rows)), tmp_path / ("s" + RAW_SUFFIX)
+    stream = stream_of(units="people", random_state=None)
+    stream.save(tmp_path / "s")
+    older = raw.read_bytes()
+    feed(stream, rows[: 3 * B], 50, ids=ids)
+    whole = raw.read_bytes()
+    lines = [line for line in whole.splitlines(keepends=True) if line.strip()]
+    raw.write_bytes({"cut": whole[:-20], "gap": b"".join(lines[:3] + lines[4:])}.get(damage, older))
+    if damage == "older, then a batch":
+        feed(stream, rows[: 4 * B], 50, ids=ids, start=3 * B)
+    with pytest.raises(InvalidInputError, match="lacks ids of closed batches"):
+        TrackedStream.load(tmp_path / "s")
+    if damage != "older, then a batch":
+        raw.write_bytes(whole)
+        assert len(TrackedStream.load(tmp_path / "s")._seen.hashes) == 3 * B
+
+
+def test_ids_of_a_batch_that_was_never_charged_do_not_stand_for_its_successor(rows, tmp_path, monkeypatch):
+    """mutant: a record of ids per number of a batch suffices. A crash may leave two of one number."""
+    raw = tmp_path / ("s" + RAW_SUFFIX)
+    stream = stream_of(units="people", random_state=None)
+    stream.save(tmp_path / "s")
+
+    def crash(*_args, **_options):
+        raise Crash
+
+    monkeypatch.setattr(stream._checkpoint, "write", crash)
+    with pytest.raises(Crash):
+        stream.add(rows[:B], units=np.arange(B))
+    older = raw.read_bytes()
+    back = TrackedStream.load(tmp_path / "s")
+    assert (back.batches, len(back._seen.hashes)) == (0, 0)
+    back.add(rows[:B], units=np.arange(B, 2 * B))
+    raw.write_bytes(older)
+    with pytest.raises(InvalidInputError, match="lacks ids of closed batches"):
+        TrackedStream.load(tmp_path / "s")
+
+
+@pytest.mark.parametrize("forget", [False, True])
+def test_batches_without_ids_are_recorded_and_forgotten_ids_are_not_written(rows, tmp_path, forget):
+    stream = stream_of(units="people", ids_never_return=forget, random_state=None)
+    stream.save(tmp_path / "s")
+    stream.add(rows[:B], units=[None] * B)
+    stream.add(rows[:B], units=np.arange(B))
+    records = [json.loads(line) for line in (tmp_path / ("s" + RAW_SUFFIX)).read_text().splitlines() if line]
+    assert [one["ids"] != "" for one in records if "batch" in one] == ([] if forget else [False, True])
+    back = TrackedStream.load(tmp_path / "s")
+    assert (back.batches, len(back._seen.hashes)) == (2, 0 if forget else B)
+
+
+def test_a_checkpoint_is_not_written_through_a_planted_link(rows, tmp_path):
+    stream = stream_of(random_state=None)
+    stream.add(rows[:10])
+    target = tmp_path / "target"
+    target.write_text("kept")
+    for name in ("s.part", f"s{RAW_SUFFIX}.part"):
+        (tmp_path / name).symlink_to(target)
+    stream.save(tmp_path / "s")
+    assert target.read_text() == "kept"
+    assert TrackedStream.load(tmp_path / "s").arrivals == 10
 
 
 # -- drift and errors --------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
@@ -80,6 +81,11 @@ class Seen(Uncopied):
         32 random bytes.
     forget : bool
         Keep ids only while their batch is open, because the caller has declared that they never return.
+
+    Attributes
+    ----------
+    mark : str
+        Random text. It identifies the last record of ids in the file with raw data.
     """
 
     _uncopied = "the record of ids in a stream", "a copy would miss later ids, and its key is secret"
@@ -87,6 +93,7 @@ class Seen(Uncopied):
 
     def __init__(self, key: bytes, *, forget: bool) -> None:
         self.key, self.forget = key, forget
+        self.mark = secrets.token_hex(16)
         self.hashes: set[bytes] = set()
 
     @property

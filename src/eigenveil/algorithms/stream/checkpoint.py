@@ -33,13 +33,16 @@ class Checkpoint(Uncopied):
 
     A random number in the file of releases identifies the stream that holds the checkpoint: the last one that
     saved or loaded it. Who reads this number and then writes holds a lock meanwhile, where the system has locks.
+
+    Links are followed, since a write would replace a link and leave its target with the earlier holder. For the
+    same reason a file with several names (hard links) is refused.
     """
 
     _uncopied = "a stream's hold on its checkpoint", "only one stream at a time can continue from it"
     _instead = "TrackedStream.load(path) continues from the checkpoint."
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = pathlib.Path(path)
+        self.path = pathlib.Path(os.path.realpath(path))
         self.raw_path = self.path.with_name(self.path.name + RAW_SUFFIX)
         self._holder = os.urandom(16).hex()
 
@@ -56,7 +59,7 @@ class Checkpoint(Uncopied):
         with self.locked():
             if before is not None:
                 before.refuse_lost()
-            if before is not None and before.path.resolve() == self.path.resolve():
+            if before is not None and before.path == self.path:
                 self.append_raw(raw[-1])
                 self.take(public)
                 self.write_raw(raw)
@@ -83,8 +86,14 @@ class Checkpoint(Uncopied):
             self.raw_path.unlink()
 
     def refuse_lost(self) -> None:
-        """Raise if another stream holds the checkpoint."""
-        if self.path.exists() and self.read().get("holder") != self._holder:
+        """Raise if another stream holds the checkpoint, or may hold it because the file was moved."""
+        if not self.path.exists():
+            raise InvalidInputError(
+                f"the checkpoint of this stream at {str(self.path)!r} is gone. This stream cannot continue, since "
+                "another one may have loaded the file under a new name. Nothing was charged.",
+                hint="Move both files back, or continue with TrackedStream.load(path) where they are now.",
+            )
+        if self.read().get("holder") != self._holder:
             raise InvalidInputError(
                 f"another stream has loaded the checkpoint at {str(self.path)!r}. This one cannot continue, since "
                 "both would spend the same people's budget. Nothing was charged.",
@@ -104,13 +113,18 @@ class Checkpoint(Uncopied):
     def read(self) -> dict[str, Any]:
         """Return the content of the file of releases."""
         try:
-            public = json.loads(self.path.read_text())
+            public, names = json.loads(self.path.read_text()), self.path.stat().st_nlink
         except (OSError, ValueError):
-            public = None
+            public, names = None, 1
         if not isinstance(public, dict):
             raise InvalidInputError(
                 f"expected a checkpoint of a stream at {str(self.path)!r}, found none.",
                 hint="Pass the path that was given to `save`.",
+            )
+        if names > 1:
+            raise InvalidInputError(
+                f"expected the checkpoint at {str(self.path)!r} to have one name, found {names} (hard links).",
+                hint="Remove the other names: a stream could be loaded from each of them.",
             )
         if public.get("moved"):
             raise InvalidInputError(
@@ -173,8 +187,8 @@ def _replace(path: pathlib.Path, records: Iterable[dict[str, Any]], *, mode: int
     fresh = path.with_name(path.name + ".part")
     with explained_write_errors(path):
         with contextlib.suppress(FileNotFoundError):
-            fresh.unlink()  # so that it is created again, with this mode
-        with open(fresh, "wb", opener=_opener(mode)) as file:
+            fresh.unlink()  # left by a crash
+        with open(fresh, "xb", opener=_opener(mode)) as file:
             file.writelines(_line(record) for record in records)
             _to_disk(file)
         fresh.replace(path)

@@ -60,6 +60,11 @@ class StreamOptions:
         return self.units == "people"
 
     @property
+    def keeps_ids(self) -> bool:
+        """Whether the ids of closed batches are kept."""
+        return self.people and not self.ids_never_return
+
+    @property
     def growth(self) -> float:
         """Factor by which the variance of earlier estimates grows with every batch."""
         return 1.0 if math.isinf(self.memory) else self.memory / (self.memory - 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ from eigenveil.algorithms.tracked.state import State
 from eigenveil.errors import InvalidInputError
 from eigenveil.privacy import Ledger
 
-_SCHEMA = 4
+_SCHEMA = 5
 _ARRAYS = ("V", "eigenvalues", "outside", "inside")
 
 
@@ -45,6 +46,8 @@ class PublicRecord:
         Number of bytes that were drawn from a seeded source. None without a seed.
     key_hash : str
         Hash of the key in the raw-data file, so that the file of another stream is detected.
+    mark : str
+        Random mark of the last record of ids in the raw-data file, so that an older file is detected.
     ledger : Ledger
         Ledger of the stream. A ledger that was read from a file is a copy: see `as_account`.
     """
@@ -59,6 +62,7 @@ class PublicRecord:
     warnings: tuple[ReleaseWarning, ...]
     seeded_position: int | None
     key_hash: str
+    mark: str
     ledger: Ledger
 
     def to_plain(self) -> dict[str, Any]:
@@ -80,6 +84,7 @@ class PublicRecord:
             "state": None if state is None else _pack_state(state),
             "seeded_position": self.seeded_position,
             "key_hash": self.key_hash,
+            "mark": self.mark,
             "ledger": json.loads(self.ledger.to_json()),
         }
 
@@ -111,6 +116,7 @@ class PublicRecord:
             warnings=tuple(map(ReleaseWarning.from_plain, plain["warnings"])),
             seeded_position=None if options.random_state is None else int(plain["seeded_position"]),
             key_hash=plain["key_hash"],
+            mark=plain["mark"],
             ledger=Ledger.from_json(json.dumps(plain["ledger"])),
         )
 
@@ -127,7 +133,7 @@ def raw_records(seen: Seen, batch: OpenBatch, *, batches: int) -> Iterator[dict[
     batches : int
         Number of closed batches.
     """
-    yield {"key": seen.key.hex(), "before": batches, "ids": pack_hashes(seen.hashes)}
+    yield {"key": seen.key.hex(), "before": batches, "mark": seen.mark, "ids": pack_hashes(seen.hashes)}
     if batch.filled:
         yield {
             "batch": batches,
@@ -137,6 +143,13 @@ def raw_records(seen: Seen, batch: OpenBatch, *, batches: int) -> Iterator[dict[
         }
 
 
+def append_ids(checkpoint: Checkpoint, seen: Seen, batch: OpenBatch, *, batches: int) -> None:
+    """Append the ids of a batch that closes, after `batches` others, with a new mark, which `seen` keeps."""
+    mark = secrets.token_hex(16)
+    checkpoint.append_raw({"batch": batches, "mark": mark, "ids": pack_hashes(batch.ids)})
+    seen.mark = mark
+
+
 def read_raw_records(
     checkpoint: Checkpoint, record: PublicRecord, seen: Seen, batch: OpenBatch, *, batches: int
 ) -> None:
@@ -144,6 +157,9 @@ def read_raw_records(
 
     Of a batch that has closed since its rows were written, only the ids are read. Of the open batch, the record
     with as many rows as the public part states is read: a crash during `save` may have left a later one, too.
+
+    If ids may return, the file must have the ids of every closed batch, and the mark that the public part states.
+    An older file of the same stream would let people count again.
 
     Parameters
     ----------
@@ -159,7 +175,8 @@ def read_raw_records(
         Number of closed batches, by the ledger. A batch that was about to be charged counts as closed here.
     """
     key, current, open_slots = None, batches + (1 if record.closing else 0), record.open_slots
-    for raw in checkpoint.read_raw():
+    raws = list(checkpoint.read_raw())
+    for raw in raws:
         if "key" in raw:
             key = bytes.fromhex(raw["key"])
             seen.hashes |= unpack_hashes(raw["ids"])
@@ -172,12 +189,27 @@ def read_raw_records(
                 batch.ids = unpack_hashes(raw["ids"])
     if key is not None:
         seen.key = key
+    seen.mark = record.mark
     foreign = key is not None and seen.key_hash != record.key_hash
     if foreign or (key is None and record.options.people) or batch.filled != open_slots:  # ids need their key
         raise InvalidInputError(
             f"the file with raw data, {str(checkpoint.raw_path)!r}, is missing or belongs to another checkpoint.",
             hint="Keep both files of a checkpoint side by side: the open batch needs its raw data to continue.",
         )
+    if record.options.keeps_ids and not _has_all_ids(raws, mark=record.mark, batches=current):
+        raise InvalidInputError(
+            f"the file with raw data, {str(checkpoint.raw_path)!r}, lacks ids of closed batches. It is damaged "
+            "or older than the checkpoint. People of those batches would count again.",
+            hint="Restore the file that was last beside the checkpoint, or start a new stream with other people.",
+        )
+
+
+def _has_all_ids(raws: list[dict[str, Any]], *, mark: str, batches: int) -> bool:
+    """Return whether the records hold the ids of all closed batches, the last of them with this mark."""
+    marked = [raw for raw in raws if "mark" in raw]
+    together = max((raw["before"] for raw in marked if "key" in raw), default=0)
+    single = {raw["batch"] for raw in marked if "key" not in raw}
+    return any(raw["mark"] == mark for raw in marked) and single.issuperset(range(together, batches))
 
 
 def _pack_state(state: State) -> dict[str, Any]:

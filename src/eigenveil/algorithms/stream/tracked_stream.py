@@ -27,7 +27,7 @@ from eigenveil.algorithms.release import Release, signed
 from eigenveil.algorithms.release_warnings import Code, ReleaseWarning, bad_rows, show, small_batches
 from eigenveil.algorithms.stream.batch import USE_CHECKPOINTS, OpenBatch, Seen
 from eigenveil.algorithms.stream.blocks import BlockReader, Schema
-from eigenveil.algorithms.stream.checkpoint import Checkpoint, pack_hashes
+from eigenveil.algorithms.stream.checkpoint import Checkpoint
 from eigenveil.algorithms.stream.options import MEMORY, ONE_SLOT, StreamOptions, declare_public
 from eigenveil.algorithms.stream.round import (
     StreamProgress,
@@ -37,7 +37,7 @@ from eigenveil.algorithms.stream.round import (
     curve_count_noise,
     default_batch_size,
 )
-from eigenveil.algorithms.stream.state import PublicRecord, raw_records, read_raw_records
+from eigenveil.algorithms.stream.state import PublicRecord, append_ids, raw_records, read_raw_records
 from eigenveil.engines import Engine, LocalEngine
 from eigenveil.engines.plans import StreamBatches
 from eigenveil.errors import InvalidInputError
@@ -110,8 +110,8 @@ class TrackedStream(Uncopied):
 
     *Copies.* A stream can be neither copied nor pickled. A forked process cannot add rows to it, unless
     ``stream.ledger.adopt()`` declares there that the original takes no more rows. Of all streams that share one
-    checkpoint, only the last one that loaded it can continue. The others are refused before they charge their
-    next batch.
+    checkpoint, only the last one that loaded it can continue. The others, and a stream whose checkpoint was moved
+    or deleted, are refused before they charge their next batch.
 
     ==============================  ==================================================================
     edge case                       result
@@ -340,8 +340,8 @@ class TrackedStream(Uncopied):
         self._partition.claim(self._partition.end, self._partition.end + slots)
         self._seen.close(batch)
         if self._checkpoint is not None:
-            if batch.ids:
-                self._checkpoint.append_raw({"batch": self.batches, "ids": pack_hashes(batch.ids)})
+            if self._options.keeps_ids:
+                append_ids(self._checkpoint, self._seen, batch, batches=self.batches)
             self._checkpoint.write(self._public(closing=True))
         # 1
         veil = self._veil.over(self._rounds.part())
@@ -378,6 +378,7 @@ class TrackedStream(Uncopied):
             warnings=tuple(self._warned.values()),
             seeded_position=None if self._source is None else self._source.position,
             key_hash=self._seen.key_hash,
+            mark=self._seen.mark,
             ledger=self.ledger,
         ).to_plain()
 
