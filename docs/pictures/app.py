@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from playwright.sync_api import sync_playwright
 
 HERE = Path(__file__).parent / "app.png"
 NAMES = ("age", "height", "weight", "pulse", "glucose", "sodium", "potassium", "creatinine")
@@ -53,6 +52,8 @@ def photograph(page: Any, address: str, folder: Path) -> None:
 
 def main() -> None:
     """Start the command, open it in Chromium, and write the picture."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415  # an extra, browser
+
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name).resolve()
         write_visits(folder / "visits.parquet")

@@ -16,7 +16,6 @@ from typing import Any
 
 import pyarrow as pa
 from PIL import Image
-from playwright.sync_api import sync_playwright
 from sklearn.datasets import load_digits
 
 from eigenveil import DPPCA, Budget, Ledger, write_report
@@ -48,6 +47,8 @@ def write(png: bytes, path: Path) -> None:
 
 def make(target: Path) -> None:
     """Make all four pictures from one report, in the folder `target`."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415  # an extra, browser
+
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         address = digits_report(Path(folder) / "report.html").as_uri()
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)

@@ -125,7 +125,7 @@ def test_a_ledger_in_the_folder_of_the_model_is_refused(visitor, folder, tmp_pat
     given = {"out": str(tmp_path / "model"), "ledger": str(tmp_path / ledger)}
     page = visitor.plan(folder / "people.parquet", unit="0", **given)
     assert page.status_code == 400
-    assert "expected a ledger file outside the folder of the model" in words(page)
+    assert "is at, or inside, the model folder" in words(page)
     assert not (tmp_path / "model").exists()
 
 
