@@ -165,6 +165,7 @@ def test_with_the_keyboard_alone(opened):
     tab_to(page, "Save the report")
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of a fit at epsilon .2
 def test_without_scripts(opened):
     page = opened(java_script_enabled=False)
     page.get_by_label(re.compile("Path of a file")).fill("nowhere.csv")
