@@ -28,6 +28,9 @@ include_patterns = [
     "benchmarks/README.md",
     "benchmarks/results/*.md",
     "docs/**",
+    "SECURITY.md",
+    "tests/faults/results.md",
+    "tests/hostile/results.md",
     "tests/mutants/results.md",
 ]
 exclude_patterns = [".*", "build", "docs/sphinx", "**/.ipynb_checkpoints"]

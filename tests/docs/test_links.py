@@ -13,7 +13,7 @@ LINKED = [
     *sorted(HOUSE.glob("docs/reference/*.md")),
     *sorted(HOUSE.glob("docs/notebooks/*.ipynb")),
     *sorted(HOUSE.glob("benchmarks/**/*.md")),
-    HOUSE / "tests" / "mutants" / "results.md",
+    *sorted(HOUSE.glob("tests/*/results.md")),
 ]
 """All pages of the documentation site."""
 WITHOUT_TERMS = {"glossary.md", "claims.md"}

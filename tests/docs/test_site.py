@@ -33,6 +33,8 @@ SITE_ONLY = {
     "CHANGELOG.md",
     "SECURITY.md",
     "benchmarks/README.md",
+    "tests/faults/results.md",
+    "tests/hostile/results.md",
     "tests/mutants/results.md",
 }
 """Pages outside docs that the navigation has, too."""
