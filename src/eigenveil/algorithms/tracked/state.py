@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import linalg
 
 from eigenveil._typing import FloatArray
 from eigenveil.algorithms.tracked.leading import leading
@@ -202,6 +203,8 @@ class State:
         E[:m, m:] = E[m:, :m].T
         B = B - self.V @ (self.V.T @ B)
         rest = 0.4 * max(float(np.linalg.eigvalsh(A)[0]), 0.0) if m == M else self.rest
+        moved = np.zeros(M)
+        moved[:m] = np.maximum(np.sum(B**2, axis=0) / max(d - M, 1) - noise, 0.0)
         Q, sizes, turns = np.linalg.svd(B, full_matrices=False)
         Q, L = Q[:, : d - M], (sizes[:, None] * turns)[: d - M]
         across = np.zeros((len(L), M))
@@ -209,12 +212,13 @@ class State:
         whole = np.block([[E, across.T], [across, rest * np.eye(len(L))]])
         values, vectors = np.linalg.eigh(whole)
         values, vectors = values[::-1][:M], vectors[:, ::-1][:, :M]
-        V = np.linalg.qr(np.concatenate([self.V, Q], axis=1) @ vectors)[0]
+        mixed = (vectors[:M].T @ self.V.T).T  # in the order of columns, so that QR works in place
+        mixed += Q @ vectors[M:]
+        del B, Q  # with a million columns each d x m array counts
+        V = np.asarray(linalg.qr(mixed, overwrite_a=True, mode="economic")[0], dtype=np.float64)
         turn = (self.V.T @ V) ** 2
         new = np.maximum(1 - turn.sum(axis=0), 0.0)
         before = np.concatenate([outside, self.outside[m:]]), np.concatenate([inside, self.inside[m:]])
-        moved = np.zeros(M)
-        moved[:m] = np.maximum(np.sum(B**2, axis=0) / max(d - M, 1) - noise, 0.0)
         above = np.maximum(values - rest, SMALLEST)
         left = (above[-1] / above) ** 2
         return State(
