@@ -146,12 +146,12 @@ def _asked(public: Any) -> Any:
 def _answered(asked: Any, numbers: list[int], pieces: list[Any]) -> Any:
     """Return the merged state of some partitions; runs on the worker that holds them."""
     query, plan, openers = _asked(asked)
-    whole = query.zero()
+    partitions = (
+        (number, piece if openers[number] is None else openers[number](piece))
+        for number, piece in zip(numbers, pieces, strict=True)
+    )
     with single_threaded_blas():
-        for number, piece in zip(numbers, pieces, strict=True):
-            partition = piece if openers[number] is None else openers[number](piece)
-            whole = query.merge(whole, fold(query, plan, partition, number))
-    return whole
+        return fold(query, plan, partitions)
 
 
 def _merged(asked: Any, states: list[Any]) -> Any:

@@ -7,9 +7,9 @@ partition is computed twice and one of the results is discarded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -69,12 +69,12 @@ class Query(Protocol[StateT, ResultT_co]):
         """Return the answer."""
 
 
-def fold(query: Query[StateT, ResultT_co], plan: SamplingPlan, partition: Partition, number: int) -> StateT:
-    """Return the state of one partition, the `number`-th of the data. Workers run this function."""
-    state = query.zero()
-    for chunk in chunks(plan, partition, number):
-        state = query.add(state, chunk)
-    return state
+def fold(
+    query: Query[StateT, ResultT_co], plan: SamplingPlan, partitions: Iterable[tuple[int, Partition]]
+) -> StateT:
+    """Return the state of some partitions, each with its number in the data. Workers run this function."""
+    every = (chunk for number, partition in partitions for chunk in chunks(plan, partition, number))
+    return reduce(query.add, every, query.zero())
 
 
 def chunks(plan: SamplingPlan, partition: Partition, number: int) -> Iterator[Chunk]:

@@ -102,7 +102,8 @@ def _answered(asked: bytes, batches: Iterator[pa.RecordBatch]) -> _Answer:
     number = context.partitionId()
     try:
         with single_threaded_blas():
-            return _Answer([number], fold(query, plan, openers[number](itertools.chain([first], batches)), number))
+            partition = openers[number](itertools.chain([first], batches))
+            return _Answer([number], fold(query, plan, [(number, partition)]))
     except EigenveilError as refusal:
         return _Answer([number], refusal=refusal)
 
