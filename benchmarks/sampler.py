@@ -1,6 +1,7 @@
 """Exact noise against numpy's float normals, as ratios of times taken in turn in one run.
 
-python benchmarks/sampler.py        # writes benchmarks/results/sampler.md
+python benchmarks/sampler.py               # writes benchmarks/results/sampler.md
+python benchmarks/sampler.py --rounds 1    # quicker; prints only
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ SCALE = (1 << 24) + 12_345
 
 def main() -> None:
     """Measure in turn, print the table and write it."""
-    parser(__doc__).parse_args()
+    options = parser(__doc__)
+    options.add_argument("--rounds", type=int, default=ROUNDS, help="with another number nothing is written")
+    rounds = options.parse_args().rounds
     stamped = stamp.line()
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False))
@@ -35,7 +38,7 @@ def main() -> None:
         "exact discrete Gaussian (OpenDP)": (lambda: opendp(zeros), OPENDP_SIZE),
     }
     ratios: dict[str, list[float]] = {name: [] for name in rivals}
-    for round_ in range(ROUNDS + 1):
+    for round_ in range(rounds + 1):
         reference = seconds(lambda: rng.standard_normal(SIZE)) / SIZE
         for name, (call, size) in rivals.items():
             ratio = seconds(call) / size / reference
@@ -53,6 +56,7 @@ def main() -> None:
         stamp=stamped,
         command="python benchmarks/sampler.py",
         body=table(("sampler", "median ratio", "smallest", "largest"), rows),
+        keep=rounds == ROUNDS,
     )
 
 

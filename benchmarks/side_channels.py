@@ -147,7 +147,7 @@ def main() -> None:
         title="Time and memory against the values of one unit",
         about=f"Fits of {N:,} rows and {D} columns ({LINES:,} lines of CSV; 2,000 sparse rows of {WIDE:,} "
         "columns).\nRatios of processor time, with one unit changed over without; medians of "
-        f"{pairs} pairs measured in turn, with 95 % intervals.\nThe machine was shared with other processes. "
+        f"{pairs} pairs measured in turn, with 95 % intervals.\n"
         "Memory is the difference of the peaks of two processes; a few MB are chance.\n"
         'Time depends on the unit if the interval lies more than 2 % from 1; "not seen" is no proof.',
         stamp=stamped,
