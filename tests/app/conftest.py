@@ -6,7 +6,6 @@ from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
@@ -17,26 +16,22 @@ from eigenveil.app.forecasts import Forecasts
 from eigenveil.app.guard import Guard
 from eigenveil.app.pages import Pages
 from support.browser import browser_page
+from support.people_table import CANARY_ID, people_table
 
 __all__ = ["browser_page"]
 
 OWN = "http://127.0.0.1:8000"
 NAMES = ["age", "income", "a, b", " edge ", "<b onmouseover=alert(1)>&x"]
-CANARY, CANARY_ID = 81.23456789, "person canary"
-"""A value and an id of the data, which must not be on any page."""
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """One table as Parquet, CSV and .npy: 2000 people with 2 rows each."""
     folder = tmp_path_factory.mktemp("data")
-    values = np.random.default_rng(0).normal(size=(4000, 5)) * [9, 5, 1, 1, 1] + 20
-    ids = [f"person {i % 2000}" for i in range(4000)]
-    values[7, 0], ids[7] = CANARY, CANARY_ID
-    table = pa.table({"person_id": ids, **dict(zip(NAMES, values.T, strict=True))})
+    table = people_table(2000, NAMES)
     pq.write_table(table, folder / "people.parquet")
     pc.write_csv(table.select(["person_id", "age", "income"]), folder / "people.csv")
-    np.save(folder / "rows.npy", values)
+    np.save(folder / "rows.npy", np.column_stack([table[name] for name in NAMES]))
     (folder / "notes.txt").write_text(CANARY_ID)
     (folder / ".hidden.csv").write_text("a,b\n1,2\n")
     (folder / "more").mkdir()

@@ -13,8 +13,7 @@ import uvicorn
 from eigenveil.app.guard import Guard
 from eigenveil.app.pages import Pages
 from support.browser import overflow, serious_violations
-
-from .conftest import CANARY, CANARY_ID
+from support.people_table import CANARY, CANARY_ID
 
 pytestmark = pytest.mark.slow
 PATIENCE = 120_000

@@ -90,6 +90,22 @@ def test_a_ledger_that_changes_while_rows_are_read_is_refused(app, visitor, fold
     assert app.pages.fits.runs[0].progress is None
 
 
+def test_a_ledger_that_changes_just_before_it_is_locked_is_refused(visitor, folder, tmp_path, monkeypatch):
+    book, ledger = tmp_path / "book.json", Ledger(Budget.from_epsilon_delta(5.0, 1e-6))
+    book.write_text(ledger.to_json())
+    plan = visitor.plan(folder / "people.parquet", unit="0", ledger=str(book))
+    open_ledger = fits.open_ledger
+
+    def late(account):
+        spend(ledger)
+        book.write_text(ledger.to_json())
+        return open_ledger(account)
+
+    monkeypatch.setattr(fits, "open_ledger", late)
+    assert "The ledger has changed since the plan." in words(visitor.spend(plan))
+    assert Ledger.from_json(book.read_text()).entries == ledger.entries
+
+
 @pytest.mark.parametrize("header", ["a,b,x", "b,a,c", "a,b,c,d"])
 def test_a_file_whose_columns_change_after_the_plan_is_refused(app, visitor, tmp_path, header):
     data = lines(tmp_path / "data.csv", ["1,2,3", "2,1,5"] * 50)

@@ -15,8 +15,9 @@ from eigenveil.app.choices import STEPS, PublicGuess
 from eigenveil.app.forecasts import percent
 from eigenveil.errors import InvalidInputError
 from eigenveil.privacy import Ledger
+from support.people_table import CANARY, CANARY_ID
 
-from .conftest import CANARY, CANARY_ID, NAMES, OWN, PLANS, Tags, spend_address
+from .conftest import NAMES, OWN, PLANS, Tags, spend_address
 
 
 def words(page):

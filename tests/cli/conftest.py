@@ -5,18 +5,15 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 
+from support.people_table import people_table
 from support.warm import WarmCommand
 
 COMMAND = [sys.executable, "-m", "eigenveil.cli"]
 NAMES = ["age", "income", "x1", "x2", "x3"]
-CANARY, CANARY_ID = 81.23456789, "person canary"
-"""A value and an id of the data, which must not appear in any output."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +43,7 @@ def eigenveil():
 def folder(tmp_path_factory):
     """One table as Parquet and CSV: 5000 people with 2 rows each."""
     folder = tmp_path_factory.mktemp("data")
-    values = np.random.default_rng(0).normal(size=(10_000, 5)) * [9, 5, 1, 1, 1] + 20
-    ids = [f"person {i % 5000}" for i in range(10_000)]
-    values[7, 0], ids[7] = CANARY, CANARY_ID
-    table = pa.table({"person_id": ids, **dict(zip(NAMES, values.T, strict=True))})
+    table = people_table(5000, NAMES)
     pq.write_table(table, folder / "people.parquet")
     pc.write_csv(table, folder / "people.csv")
     pq.write_table(table.drop_columns(["person_id"]), folder / "rows.parquet")

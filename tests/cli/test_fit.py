@@ -13,8 +13,9 @@ import pytest
 
 from eigenveil import Ledger
 from eigenveil.persistence import load
+from support.people_table import CANARY, CANARY_ID
 
-from .conftest import CANARY, CANARY_ID, COMMAND, environment
+from .conftest import COMMAND, environment
 
 
 def test_parquet_to_model_report_and_json(model):

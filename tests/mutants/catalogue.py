@@ -651,4 +651,73 @@ ACCOUNTS = (
     ),
 )
 
-MUTANTS: tuple[Mutant, ...] = (*SOURCES, *UNITS, *KERNELS, *ACCOUNTS)
+FAULTS = (
+    Mutant(
+        "faults: a ledger file is not written before noise is drawn",
+        "src/eigenveil/persistence/ledger_file.py",
+        "with ledger.watched(lambda _: file.write(ledger)):",
+        "with ledger.watched(lambda _: None):",
+        ("tests/faults/test_kills.py::test_fits_killed_around_their_first_charge",),
+    ),
+    Mutant(
+        "faults: a link to a ledger file is another account",
+        "src/eigenveil/persistence/ledger_file.py",
+        'object.__setattr__(self, "path", account_file(self.path))',
+        "pass",
+        (
+            "tests/faults/test_shared.py::test_two_processes_share_a_ledger_file",
+            "tests/persistence/test_ledger_file.py",
+        ),
+    ),
+    Mutant(
+        "faults: a ledger file that gets a second name during a fit is charged",
+        "src/eigenveil/persistence/ledger_file.py",
+        "if account_file(self._path) != self._path or self._on_disk() != self._known:",
+        "if self._on_disk() != self._known:",
+        ("tests/persistence/test_ledger_file.py",),
+    ),
+    Mutant(
+        "faults: two streams are at one checkpoint at the same time",
+        "src/eigenveil/algorithms/stream/checkpoint.py",
+        "return locked(self.path) if CAN_LOCK else nullcontext()",
+        "return nullcontext()",
+        ("tests/faults/test_shared.py::test_two_streams_race_for_a_checkpoint",),
+    ),
+    Mutant(
+        "faults: a power cut hides that a batch was charged",
+        "src/eigenveil/algorithms/stream/checkpoint.py",
+        "        to_disk(path.parent)",
+        "        pass",
+        ("tests/faults/test_kills.py::test_streams_killed_at_every_file_operation_of_two_batches",),
+    ),
+    Mutant(
+        "faults: a stream killed in `save` takes the ids of rows that it has not",
+        "src/eigenveil/algorithms/stream/state.py",
+        "if len(empty) == open_slots:",
+        "if len(empty) >= open_slots:",
+        ("tests/faults/test_kills.py::test_streams_killed_at_every_file_operation_of_two_batches",),
+    ),
+    Mutant(
+        "faults: a stream goes on with the ids of another one",
+        "src/eigenveil/algorithms/stream/state.py",
+        "foreign = key is not None and seen.key_hash != record.key_hash",
+        "foreign = False",
+        ("tests/faults/test_shared.py::test_a_stream_killed_over_the_checkpoint_of_another",),
+    ),
+    Mutant(
+        "faults: raw data follow a link",
+        "src/eigenveil/algorithms/stream/checkpoint.py",
+        "os.open(path, flags | no_link, mode)",
+        "os.open(path, flags, mode)",
+        ("tests/algorithms/stream/test_tracked_stream.py",),
+    ),
+    Mutant(
+        "faults: a file that is short of memory is called damaged",
+        "src/eigenveil/sources/guard.py",
+        "    except MemoryError:\n        raise\n",
+        "",
+        ("tests/faults/test_limits.py::test_a_fit_without_memory_fails_cleanly",),
+    ),
+)
+
+MUTANTS: tuple[Mutant, ...] = (*SOURCES, *UNITS, *KERNELS, *ACCOUNTS, *FAULTS)

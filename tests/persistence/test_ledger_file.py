@@ -75,6 +75,14 @@ def test_a_file_that_was_changed_is_not_charged(book, change):
     assert not book.exists() or book.read_text() == "{}"
 
 
+def test_a_file_that_got_a_second_name_is_not_charged(book):
+    other = book.with_name("other.json")
+    before = book.read_bytes()
+    with pytest.raises(EigenveilError, match="one name"):
+        use(book, lambda _: other.hardlink_to(book), lambda ledger: charge(ledger, 0.1))
+    assert book.read_bytes() == other.read_bytes() == before
+
+
 @pytest.mark.skipif(not _atomic_files.CAN_LOCK, reason="no file locks")
 def test_a_lock_that_was_removed_while_it_was_taken_is_taken_again(tmp_path, monkeypatch):
     lock, taken = tmp_path / ".book.json.lock", []

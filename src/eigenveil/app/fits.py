@@ -17,6 +17,7 @@ from eigenveil.estimators.request import FitPlan
 from eigenveil.persistence import save
 from eigenveil.persistence.ledger_file import open_ledger
 from eigenveil.persistence.outputs import check_output_path, check_outputs_apart, save_command
+from eigenveil.privacy import Ledger
 from eigenveil.report import render_report
 
 _MOST_OFFERS = 200
@@ -52,14 +53,24 @@ class Offer:
     def check_ledger(self) -> None:
         """Raise if the ledger is not as it was shown."""
         if spending(self.choices) != self.spending:
-            raise InvalidInputError(
-                "The ledger has changed since the plan. Nothing was spent.", hint="Plan the fit again."
-            )
+            raise _changed_ledger()
+
+    def check_charges(self, ledger: Ledger) -> None:
+        """Raise if the open ledger has other charges than were shown."""
+        shown = self.spending
+        if (ledger.mu, len(ledger.entries), ledger.reasons) != (shown.mu, shown.entries, shown.reasons):
+            raise _changed_ledger()
 
     def check_data(self, planned: FitPlan) -> None:
         """Raise if the fit would not be as it was shown, because the file has other columns."""
         if planned != self.planned:
             raise InvalidInputError("The data file has changed since the plan.", hint="Plan the fit again.")
+
+
+def _changed_ledger() -> InvalidInputError:
+    return InvalidInputError(
+        "The ledger has changed since the plan. Nothing was spent.", hint="Plan the fit again."
+    )
 
 
 class FitRun:
@@ -156,6 +167,8 @@ class FitRun:
         self._offer.check_ledger()  # again, because reading the rows may take long
         account = choices.account()
         with nullcontext() if account is None else open_ledger(account) as ledger:
+            if ledger is not None:
+                self._offer.check_charges(ledger)  # again: now nobody else can charge it
             model.set_params(ledger=ledger).run_request(request.of_rows(rows).charging(ledger))
         self.spent = model.ledger_.epsilon(choices.delta)
         self.reasons = model.ledger_.reasons

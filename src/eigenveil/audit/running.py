@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
-import os
 import platform
-import signal
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,6 +18,7 @@ import numpy as np
 import scipy
 
 from eigenveil._atomic_files import written_whole
+from eigenveil._processes import outputs_of
 from eigenveil.audit.cases import Case
 from eigenveil.audit.statistics import Numbers
 from eigenveil.errors import EigenveilError
@@ -101,8 +98,8 @@ class Runner:
             else:
                 found.setdefault((part.case, part.canary), []).extend(kept)
         total, done = sum(part.fits for part in missing), 0
-        with _processes(min(self.workers, len(missing))) as run:
-            for part, numbers, codes in run(missing):
+        with outputs_of(_run_part, missing, self.workers) as parts:
+            for part, numbers, codes in parts:
                 if codes != {LOADED}:
                     raise EigenveilError(
                         "the code changed during the audit; nothing that ran after the change was kept.",
@@ -140,28 +137,3 @@ def _parts(cases: list[Case], first: int, last: int) -> Iterator[TrialPart]:
 
 def _run_part(part: TrialPart) -> PartDone:
     return part, part.run(), {LOADED, code()}
-
-
-@contextmanager
-def _processes(workers: int) -> Iterator[Callable[[list[TrialPart]], Iterable[PartDone]]]:
-    """Yield a function that runs parts, in any order. With one worker they run in this process."""
-    if workers <= 1:
-        yield lambda parts: map(_run_part, parts)
-        return
-    threads = {name: os.environ.get(name) for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
-    os.environ.update(dict.fromkeys(threads, "1"))  # processes must not compete for cores
-    try:
-        pool = multiprocessing.get_context("spawn").Pool(workers, initializer=_ignore_interrupts)
-    finally:
-        for name, value in threads.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-    with pool:
-        yield lambda parts: pool.imap_unordered(_run_part, parts)
-
-
-def _ignore_interrupts() -> None:
-    """Ignore Ctrl-C in workers; the main process handles it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
-import os
-import signal
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
+from eigenveil._processes import outputs_of
 from eigenveil.experiments.cache import Cache
 from eigenveil.experiments.figure import Figure
 from eigenveil.experiments.fingerprint import fingerprint
@@ -74,8 +71,8 @@ def run_missing(
     jobs = list(_jobs(figures, trials=trials, seed=seed, quick=quick, cache=cache))
     total, count = sum(len(job.fits) for job in jobs), 0
     on_progress(0, total, "")
-    with _run_jobs(jobs, workers) as results:
-        for job, done in results:
+    with outputs_of(run_job, jobs, workers) as completed:
+        for job, done in completed:
             for one in done:
                 about = {"method": one.fit.method, "trial": job.trial, "seed": seed, "seconds": one.seconds}
                 cache.add(one.fit.key(job.trial, seed), one.zeta, **about, **asdict(one.fit.setting))
@@ -125,39 +122,6 @@ def _jobs(figures: Iterable[Figure], *, trials: int, seed: int, quick: bool, cac
                     together.setdefault((cell.setting.without_rate(), trial), {})[fit] = None
     largest_first = sorted(together, key=lambda at: (-at[0].n * at[0].d, at[1]))
     return (Job(data, trial, seed, tuple(together[data, trial])) for data, trial in largest_first)
-
-
-@contextmanager
-def _run_jobs(jobs: list[Job], workers: int) -> Iterator[Iterable[tuple[Job, list[FitResult]]]]:
-    """Yield an iterable of completed jobs, in any order. With one worker they run in this process."""
-    if workers <= 1 or len(jobs) <= 1:
-        yield map(run_job, jobs)
-        return
-    with _single_threaded():
-        pool = multiprocessing.get_context("spawn").Pool(min(workers, len(jobs)), initializer=_ignore_interrupts)
-    with pool:
-        yield pool.imap_unordered(run_job, jobs)
-
-
-@contextmanager
-def _single_threaded() -> Iterator[None]:
-    """Limit processes started in the block to one thread, so that they do not compete."""
-    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-def _ignore_interrupts() -> None:
-    """Ignore Ctrl-C in workers; the main process handles it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _seed(*parts: object) -> int:

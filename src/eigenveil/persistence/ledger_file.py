@@ -205,7 +205,7 @@ class _LedgerFile:
         """Write the ledger, if the file is as this process left it."""
         with self._one_thread:
             content = _content(ledger)
-            if self._on_disk() != self._known:
+            if account_file(self._path) != self._path or self._on_disk() != self._known:
                 raise EigenveilError(
                     f"the ledger file {str(self._path)!r} was changed by someone else during the fit; nothing "
                     "more is charged.",

@@ -338,6 +338,19 @@ def test_raw_data_are_in_a_separate_file_for_the_owner_only(rows, tmp_path):
     assert not {"rows", "empty", "key", "ids"} & set(json.loads(public))
 
 
+def test_raw_data_do_not_follow_a_link(rows, tmp_path):
+    stream = stream_of(units="people", random_state=None)
+    stream.save(tmp_path / "s")
+    raw, elsewhere = tmp_path / ("s" + RAW_SUFFIX), tmp_path / "elsewhere"
+    elsewhere.write_bytes(raw.read_bytes())
+    raw.unlink()
+    raw.symlink_to(elsewhere)
+    before = elsewhere.read_bytes()
+    with pytest.raises(InvalidInputError, match="could not be written"):
+        stream.add(rows[:B], units=np.arange(B))
+    assert elsewhere.read_bytes() == before
+
+
 class Crash(BaseException):
     pass
 

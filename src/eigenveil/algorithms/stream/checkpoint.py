@@ -200,7 +200,8 @@ def _line(record: dict[str, Any]) -> bytes:
 
 
 def _opener(mode: int) -> Any:
-    return lambda path, flags: os.open(path, flags, mode)
+    no_link = getattr(os, "O_NOFOLLOW", 0)  # a link could send raw data to any file
+    return lambda path, flags: os.open(path, flags | no_link, mode)
 
 
 def _to_disk(file: Any) -> None:
