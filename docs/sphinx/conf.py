@@ -30,6 +30,7 @@ include_patterns = [
     "docs/**",
     "SECURITY.md",
     "tests/faults/results.md",
+    "tests/fuzz/results.md",
     "tests/hostile/results.md",
     "tests/mutants/results.md",
 ]

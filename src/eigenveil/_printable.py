@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 _SHOWN_AS_CODES = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of Unicode: control, format (such as changes of direction), surrogates, ends of lines."""
@@ -25,3 +26,8 @@ def printable(text: str, *, keep: str = "") -> str:
         return text
     hidden = (one for one in set(text) - set(_JOINERS + keep) if unicodedata.category(one) in _SHOWN_AS_CODES)
     return text.translate({ord(one): repr(one)[1:-1] for one in hidden})
+
+
+def on_page(value: Any) -> Any:
+    """Return what a page shows for a value of its template: markup as it is, other text made printable."""
+    return value if hasattr(value, "__html__") else printable(str(value), keep="\n\t")

@@ -1,4 +1,4 @@
-"""Fixtures: data files with canaries, and a client of the app with access."""
+"""Fixtures: data files with canaries, a client of the app with access, and noise that is the same in every run."""
 
 import re
 import time
@@ -16,9 +16,10 @@ from eigenveil.app.forecasts import Forecasts
 from eigenveil.app.guard import Guard
 from eigenveil.app.pages import Pages
 from support.browser import browser_page
+from support.fixed_noise import noise_of_a_test, noise_of_shared_fixtures
 from support.people_table import CANARY_ID, people_table
 
-__all__ = ["browser_page"]
+__all__ = ["browser_page", "noise_of_a_test", "noise_of_shared_fixtures"]
 
 OWN = "http://127.0.0.1:8000"
 NAMES = ["age", "income", "a, b", " edge ", "<b onmouseover=alert(1)>&x"]

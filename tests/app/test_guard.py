@@ -72,6 +72,7 @@ def test_the_token_for_the_browser_works_once(app):
         {"Origin": "http://localhost:8000"},  # the page was opened at 127.0.0.1
         {"Origin": "https://127.0.0.1:8000"},
         {"Referer": "http://evil.example/?http://127.0.0.1:8000/"},
+        {"Referer": "http://["},
         {"Origin": "http://evil.example", "Referer": f"{OWN}/plan"},
     ],
     ids=str,

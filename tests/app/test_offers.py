@@ -188,3 +188,13 @@ def test_the_newest_offers_are_kept(app, visitor, folder, monkeypatch):
     assert len(app.pages.fits._offers) == 2
     assert "this offer is unknown" in words(visitor.press_spend(plans[0]))
     assert "The fit is done." in words(visitor.spend(plans[1]))
+
+
+def test_a_plan_writes_nothing(app, visitor, folder, tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    for out in ("loop", "loop/model", "new/folder/model"):
+        page = visitor.plan(folder / "people.parquet", unit="0", out=str(tmp_path / out))
+        assert [path.name for path in tmp_path.iterdir()] == ["loop"]
+        visitor.press_spend(page)
+        assert app.pages.fits.runs[-1].wait(60)
+    assert ev.load(tmp_path / "new" / "folder" / "model").ledger_.private

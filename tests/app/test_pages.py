@@ -7,6 +7,8 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import eigenveil as ev
@@ -15,6 +17,7 @@ from eigenveil.app.choices import STEPS, PublicGuess
 from eigenveil.app.forecasts import percent
 from eigenveil.errors import InvalidInputError
 from eigenveil.privacy import Ledger
+from hostile.names import NASTY_NAMES, acts_on_page
 from support.people_table import CANARY, CANARY_ID
 
 from .conftest import NAMES, OWN, PLANS, Tags, spend_address
@@ -44,6 +47,7 @@ def test_a_folder_lists_its_data_files(visitor, folder):
         ("nowhere.csv", "there is no file or folder"),
         ("/etc/passwd", "cannot determine the format"),
         ("no/*.csv", "no file matches"),
+        ("~nobody-at-all/a.csv", "there is no file or folder"),
     ],
 )
 @pytest.mark.parametrize("address", ["/settings", "/plan"])
@@ -59,6 +63,7 @@ def test_folders_that_do_not_exist(visitor, folder):
     assert visitor.get("/").status_code == 200  # the current folder
     assert visitor.get("/nowhere").status_code == 404
     assert visitor.get("/fits/1").status_code == 404
+    assert visitor.get(f"/fits/{'9' * 5000}").status_code == 404
 
 
 def test_folders_that_may_not_be_read(visitor, monkeypatch):
@@ -81,6 +86,21 @@ def test_columns_are_shown_with_their_types(visitor, folder):
     assert shown == [("person_id", "string", "text"), *((name, "double", "numbers") for name in NAMES)]
     assert "<b onmouseover" not in page.text
     assert "&lt;b onmouseover=alert(1)&gt;&amp;x" in page.text
+
+
+def test_names_do_not_act_on_the_page(visitor, tmp_path):
+    """Changes of direction, say, could make a page say something else."""
+    table = pa.table(list(np.ones((len(NASTY_NAMES), 1))), names=list(NASTY_NAMES.values()))
+    for name in ("\x1b[31m", "\u202egpj"):
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+        pages = [
+            visitor.get("/", folder=str(tmp_path)),
+            visitor.get("/settings", data=str(tmp_path / f"{name}.parquet")),
+            visitor.plan(tmp_path / f"{name}.parquet", k="1"),
+        ]
+        for page in pages:
+            assert page.status_code == 200
+            assert acts_on_page(page.text.replace(f'value="{tmp_path}/{name}.parquet"', "")) == []
 
 
 def test_columns_of_arrays_have_positions(visitor, folder):

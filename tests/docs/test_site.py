@@ -34,6 +34,7 @@ SITE_ONLY = {
     "SECURITY.md",
     "benchmarks/README.md",
     "tests/faults/results.md",
+    "tests/fuzz/results.md",
     "tests/hostile/results.md",
     "tests/mutants/results.md",
 }

@@ -6,11 +6,13 @@
 
 Uses atheris (pip install 'eigenveil[fuzz]'), which follows the lines that are reached. Without it, inputs of the
 corpus are changed at random. Every target runs in a process of its own, so that a crash is found, too. An input
-that breaks a target is written to the folder `found`, and belongs in `corpus/` when the bug is mended.
+that breaks a target is written to the folder `found`, and belongs in `corpus/` when the bug is mended. The table
+`results.md` gets a line for each target that ran; others keep theirs.
 """
 
 import argparse
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +21,7 @@ import time
 from pathlib import Path
 
 CORPUS, FOUND = Path(__file__).with_name("corpus"), Path("found")
+TABLE = Path(__file__).with_name("results.md")
 LONGEST, SMALL = 4096, 512
 """Bytes of an input, and of one that is kept."""
 
@@ -47,7 +50,7 @@ def search_at_random(name: str, seconds: float) -> None:
             FOUND.mkdir(exist_ok=True)
             (FOUND / f"crash-{name}").write_bytes(data)
             raise
-    print(f"{name}: {runs} inputs, nothing found")
+    print(f"stat::number_of_executed_units: {runs}", file=sys.stderr)
 
 
 def search_with_atheris(name: str, seconds: int, work: Path) -> None:
@@ -74,6 +77,24 @@ def keep_small(name: str, work: Path, most: int) -> None:
         shutil.copy(file, CORPUS / name / file.name[:12])
 
 
+def write_line(name: str, seconds: int, tried: str, outcome: str) -> None:
+    """Renew the line of a target in the table."""
+    before = TABLE.read_text(encoding="utf-8") if TABLE.exists() else ""
+    found = {line.split(" | ")[0]: line for line in before.splitlines() if line.startswith("| `")}
+    kept = sum(1 for _ in (CORPUS / name).iterdir())
+    found[f"| `{name}`"] = f"| `{name}` | {seconds} | {tried} | {kept} | {outcome} |"
+    head = [
+        "# Fuzzing",
+        "",
+        "Made by `PYTHONPATH=tests python -m fuzz.run --seconds 120`: the last search of each target. Targets are",
+        "described in `tests/fuzz/targets.py`. Quick tests repeat all inputs that are kept, and a few near them.",
+        "",
+        "| target | seconds | inputs tried | inputs kept | outcome |",
+        "|---|---|---|---|---|",
+    ]
+    TABLE.write_text("\n".join([*head, *(found[key] for key in sorted(found)), ""]), encoding="utf-8")
+
+
 def main() -> int:
     """Run the targets; the exit code says whether one of them broke."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -92,11 +113,16 @@ def main() -> int:
     for name in options.targets or sorted(path.name for path in CORPUS.iterdir()):
         with tempfile.TemporaryDirectory() as work:
             command = [sys.executable, "-m", "fuzz.run", name, "--seconds", str(options.seconds), "--alone", work]
-            ended = subprocess.run(command, check=False).returncode
-            print(f"{name}: {'ended well' if ended == 0 else f'BROKEN, exit code {ended}'}", flush=True)
-            broken += [name] if ended else []
+            ended = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, errors="replace")
+            tried = re.findall(r"number_of_executed_units: (\d+)", ended.stderr)
+            outcome = f"BROKEN, exit code {ended.returncode}" if ended.returncode else "nothing found"
+            print(f"{name}: {tried} inputs, {outcome}", flush=True)
+            if ended.returncode:
+                broken.append(name)
+                print(ended.stderr[-5000:], flush=True)
             if options.keep:
                 keep_small(name, Path(work), most=8)
+            write_line(name, options.seconds, tried[-1] if tried else "?", outcome)
     return len(broken)
 
 

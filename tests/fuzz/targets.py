@@ -8,8 +8,6 @@ import contextlib
 import csv
 import hashlib
 import json
-import shutil
-import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -30,21 +28,10 @@ from eigenveil.report import render_report
 from eigenveil.sources import CsvFiles, Layout, open_source
 from eigenveil.sources.encodings import Since, read_encoding
 from eigenveil.sources.files import csv_files, csv_lines
+from fuzz.routes import app_routes
+from fuzz.scratch import scratch
 
 CORPUS = Path(__file__).with_name("corpus")
-
-
-@cache
-def scratch():
-    """A folder for the files of this process, in memory where the system has such a place."""
-    memory = Path("/dev/shm")  # noqa: S108
-    return Path(tempfile.mkdtemp(prefix="eigenveil-fuzz-", dir=memory if memory.is_dir() else None))
-
-
-def clean():
-    """Remove the folder of this process."""
-    shutil.rmtree(scratch(), ignore_errors=True)
-    scratch.cache_clear()
 
 
 # -- CSV -------------------------------------------------------------------------------------------
@@ -334,6 +321,6 @@ TARGETS = {
     target.__name__: target
     for target in (
         *(lines, csv_file, strict_json, codec, model, model_json, report, score_map, ledger, ledger_entry),
-        *(command_line, layout, encoding, binary_file),
+        *(command_line, layout, encoding, binary_file, app_routes),
     )
 }

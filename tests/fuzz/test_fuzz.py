@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from eigenveil.sources.files import csv_lines
 from fuzz.run import changed
-from fuzz.targets import CORPUS, TARGETS, clean
+from fuzz.scratch import clean
+from fuzz.targets import CORPUS, TARGETS
 
 pytestmark = pytest.mark.ledger_beyond_recomputation  # forged ledgers state any sensitivity
 

@@ -52,7 +52,8 @@ def absolute(path: str) -> Path:
     """Return the absolute path of what a user has typed."""
     if not path.strip() or "\0" in path or not _is_text(path):
         raise InvalidInputError("expected the path of a file or folder, as text, got none.")
-    return Path(os.path.abspath(Path(path.strip()).expanduser()))  # noqa: PTH100  # keeps links, unlike resolve
+    home = os.path.expanduser(path.strip())  # noqa: PTH111  # keeps the ~ of nobody, instead of raising
+    return Path(os.path.abspath(home))  # noqa: PTH100  # keeps links, unlike resolve
 
 
 def _is_text(name: str) -> bool:

@@ -145,6 +145,8 @@ class FitRun:
     def _fit_and_report(self) -> None:
         choices = self.choices
         check_outputs(choices)
+        if choices.out is not None:
+            check_output_path(choices.out, force=False, folder=True)
         model = self._fitted()
         try:
             if choices.out is not None:
@@ -220,13 +222,10 @@ class Fits:
 
 
 def check_outputs(choices: Choices) -> None:
-    """Raise if the model cannot be saved where the user wants it, or would replace the ledger file."""
+    """Raise if the model would replace something, such as the ledger file. Writes nothing."""
     check_outputs_apart(choices.ledger, choices.out, None)
-    if choices.out is None:
-        return
-    if choices.out.exists():
+    if choices.out is not None and choices.out.exists():
         raise InvalidInputError(f"{str(choices.out)!r} already exists.", hint="Choose another name.")
-    check_output_path(choices.out, force=False, folder=True)
 
 
 def in_words(error: EigenveilError | OSError) -> str:

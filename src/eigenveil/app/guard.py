@@ -114,7 +114,10 @@ def _same(given: str, secret: str) -> bool:
 
 
 def _origin(address: str) -> str:
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:  # brackets that are not closed
+        return ""
     return f"{parts.scheme}://{parts.netloc}"
 
 

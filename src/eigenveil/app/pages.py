@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from eigenveil._printable import on_page
 from eigenveil.app import forecasts
 from eigenveil.app.choices import DEFAULTS, STEPS, read_form
 from eigenveil.app.files import columns_of, list_folder
@@ -48,6 +49,7 @@ class Pages:
             loader=PackageLoader("eigenveil.app"),
             autoescape=True,
             undefined=StrictUndefined,
+            finalize=on_page,
             trim_blocks=True,
             lstrip_blocks=True,
         )
@@ -61,8 +63,8 @@ class Pages:
                 Route("/settings", self.settings),
                 Route("/plan", self.plan),
                 Route("/spend/{offer}", self.spend, methods=["POST"]),
-                Route("/fits/{number:int}", self.fit),
-                Route("/fits/{number:int}/report", self.report),
+                Route("/fits/{number}", self.fit),
+                Route("/fits/{number}/report", self.report),
                 Mount("/static", StaticFiles(packages=[("eigenveil.app", "static")])),
             ],
             exception_handlers={EigenveilError: self.error, OSError: self.error, HTTPException: self.error},
@@ -142,10 +144,10 @@ class Pages:
     # -- inside ----------------------------------------------------------------------------------
 
     def _run(self, request: Request) -> FitRun:
-        number: int = request.path_params["number"]
-        if not 1 <= number <= len(self.fits.runs):
+        runs = {str(number): run for number, run in enumerate(self.fits.runs, 1)}
+        if request.path_params["number"] not in runs:
             raise HTTPException(404)
-        return self.fits.runs[number - 1]
+        return runs[request.path_params["number"]]
 
     def _page(self, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         return HTMLResponse(self._environment.get_template(name).render(**values), status_code=status)

@@ -46,7 +46,10 @@ def check_outputs_apart(ledger: Path | None, out: Path | None, report: Path | No
 
     The ledger may not be inside the model folder either, which is replaced as a whole. Links are followed.
     """
-    book, folder, page = (None if path is None else path.resolve() for path in (ledger, out, report))
+    book, folder, page = (
+        None if path is None else Path(os.path.realpath(path))  # loops of links stay, instead of raising
+        for path in (ledger, out, report)
+    )
     if book is not None and book == page:
         problem = f"the report would replace the ledger file {str(ledger)!r}."
     elif book is not None and folder is not None and book.is_relative_to(folder):

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from eigenveil._atomic_files import written_whole
 from eigenveil._checks import check_grid
-from eigenveil._printable import printable
+from eigenveil._printable import on_page
 from eigenveil.estimators.settings import as_fitted
 from eigenveil.report.facts import epsilon_shown, facts_of, sentence, why_that_epsilon
 from eigenveil.report.ledger_groups import ledger_groups
@@ -74,7 +73,7 @@ def render_report(
         loader=PackageLoader("eigenveil.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_shown,
+        finalize=on_page,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -106,8 +105,3 @@ def render_report(
         command=command,
         version=release,
     )
-
-
-def _shown(value: Any) -> Any:
-    """Return what the page shows: control characters in text, such as column names, as their codes."""
-    return value if isinstance(value, Markup) or not isinstance(value, str) else printable(value, keep="\n\t")
