@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from eigenveil.mechanisms import system_bytes
 from support.false_alarms import QUICK, SEEDED, SLOW
+from support.fixed_noise import fix_noise
 
 ROOT = Path(__file__).parents[1]
 FILES = [*(ROOT / "tests").rglob("*.py")]
@@ -87,3 +89,24 @@ def test_a_planted_loop_is_found():
     assert loops_until_it_passes(loop.format("AssertionError")) == [5]
     assert loops_until_it_passes(loop.format("(ValueError, Exception)")) == [5]
     assert loops_until_it_passes(loop.format("KeyError")) == []
+
+
+def test_fixed_noise_is_the_same_in_every_run(monkeypatch):
+    drawn = []
+    for name in ("a", "a", "b"):
+        fix_noise(monkeypatch, name)
+        drawn.append((system_bytes(32), system_bytes(32)))
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert drawn[0][0] != drawn[0][1]
+
+
+@pytest.mark.parametrize("package", ["app", "docs", "report"])
+def test_pages_and_reports_draw_fixed_noise(package):
+    names = {"noise_of_a_test", "noise_of_shared_fixtures"}
+    imported = {
+        alias.name
+        for node in ast.parse((ROOT / "tests" / package / "conftest.py").read_text("utf-8")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert names <= imported

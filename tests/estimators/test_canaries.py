@@ -12,6 +12,9 @@ import pytest
 
 from eigenveil import DPPCA
 from eigenveil.algorithms.registry import ALGORITHMS
+from support.fixed_noise import noise_of_a_test
+
+__all__ = ["noise_of_a_test"]  # real noise could look like the canary
 
 NUMBER, TEXT = 7234.123456789, "canary-tweet-tweet"
 TRACES = ("7234.1", "canary-tweet")

@@ -18,6 +18,7 @@ from eigenveil import DPPCA
 from eigenveil.errors import InvalidInputError
 from eigenveil.privacy import Purpose
 from eigenveil.report import render_report
+from support.fixed_noise import fix_noise
 from support.pinned import same_but_for_data
 
 N = 3000
@@ -265,7 +266,8 @@ def test_a_model_without_a_layout_is_refused(tmp_path):
         (tmp_path / "model" / "model.json").write_text(whole)
 
 
-def test_no_value_of_the_table_leaves(tmp_path):
+def test_no_value_of_the_table_leaves(tmp_path, monkeypatch):
+    fix_noise(monkeypatch, "canary")  # real noise could look like one
     frame = clinic()
     frame.loc[3, "site"] = "canary-site"
     frame.loc[4, "comment"] = "canary-comment"

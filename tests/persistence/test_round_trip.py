@@ -19,6 +19,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.missing_attributes import FITTED
 from eigenveil.persistence.checks import KEPT, SHAPES
 from eigenveil.privacy import Budget, Ledger
+from support.fixed_noise import fix_noise
 
 NAMES = list("abcd")
 
@@ -217,8 +218,9 @@ def test_every_fitted_attribute_has_its_check():
         assert name in KEPT  # saved without a check: any JSON value or finite array
 
 
-def test_no_canary_in_the_files(tmp_path):
+def test_no_canary_in_the_files(tmp_path, monkeypatch):
     """Rule 9."""
+    fix_noise(monkeypatch, "canary")  # real noise could look like one
     table = pd.DataFrame(rows(), columns=NAMES)
     table.iloc[17] = 7234.123456789
     table["who"] = [f"p{i}" for i in range(3000)]
