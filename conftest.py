@@ -1,4 +1,4 @@
-"""Examples in docstrings and pages draw the same noise in every run, so that none fails by chance."""  # noqa: INP001
+"""Examples in docstrings and pages draw the same noise in every run, so that none fails by chance."""
 
 import pytest
 

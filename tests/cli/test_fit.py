@@ -17,6 +17,9 @@ from support.people_table import CANARY, CANARY_ID
 
 from .conftest import COMMAND, environment
 
+DIGITS = (b"81.234567", b"81.234568")
+"""Of the canary. Fewer would be found among the coordinates of figures by chance."""
+
 
 def test_parquet_to_model_report_and_json(model):
     out, answer = model
@@ -39,7 +42,7 @@ def test_no_value_of_the_data_is_disclosed(model, folder):
     files = [file for file in out.rglob("*") if file.is_file()]
     assert len(files) == 4
     output = [answer.out.encode(), answer.err.encode(), *(file.read_bytes() for file in files)]
-    for canary in (b"81.23456", CANARY_ID.encode(), np.float64(CANARY).tobytes(), np.float32(CANARY).tobytes()):
+    for canary in (*DIGITS, CANARY_ID.encode(), np.float64(CANARY).tobytes(), np.float32(CANARY).tobytes()):
         assert not any(canary in text for text in output)
 
 
@@ -173,7 +176,7 @@ def test_a_map_of_scores_is_charged_to_the_ledger_of_the_fit(eigenveil, folder, 
     plain = json.loads(eigenveil("inspect", tmp_path / "model", "--json").out)
     assert plain["score_map"] == output["score_map"]
     for text in (answer.out, answer.err, page, (tmp_path / "model" / "score-map.json").read_text()):
-        assert "81.23456" not in text
+        assert not any(digits.decode() in text for digits in DIGITS)
         assert CANARY_ID not in text
 
 

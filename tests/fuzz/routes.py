@@ -130,7 +130,7 @@ def _quick_plan(n, d, k, *, epsilon, **given):
 _plan = forecasts.plan
 _DOUBLES = (
     mock.patch.object(forecasts, "plan", _quick_plan),
-    mock.patch.object(fits, "render_report", lambda model, command: f"{model.n_components_}"),
+    mock.patch.object(fits, "render_report", lambda model, **_: f"{model.n_components_}"),
 )
 """Plans and reports take seconds, and have tests of their own."""
 
@@ -169,7 +169,8 @@ class Session:
             assert "unexpected" not in (run.error or ""), run.error
             if run.spent is not None:
                 assert run.spent <= run.spending.after * (1 + 1e-9)
-        self._words["{offer}"] = (re.findall(r'action="/spend/([^"]+)"', answer.text) or [self._words["{offer}"]])[0]
+        for offer in re.findall(r'action="/spend/([^"]+)"', answer.text):
+            self._words["{offer}"] = offer
 
     def _scope(self, line):
         """The request as the server reads it: a target is ASCII, and a header has no control characters."""
@@ -220,9 +221,10 @@ class Session:
         from_own_page = scope["method"] in SAFE or comes_from.startswith(f"http://{headers.get('host')}")
         secret = self._guard._session.encode()
         knows_secret = any(name == b"cookie" and secret in value for name, value in scope["headers"])
-        refused = answer.status in (403, 421) and (answer.text.startswith("Refused: ") or scope["method"] == "HEAD")
+        refused = answer.status in (403, 421) and answer.text.startswith("Refused: ")
         if "refresh" in answer.headers:
-            assert own and from_own_page
+            assert own
+            assert from_own_page
             assert self._words["{token}"] in query or self._words["{once}"] in query
         elif not (own and from_own_page and knows_secret):
             assert refused, "content without access"

@@ -4,24 +4,35 @@ The source of the operating system is replaced, and not that of a fit: a seeded 
 and would show other text. Other processes have real noise.
 """
 
-import os
 import threading
 import zlib
+from types import SimpleNamespace
 
 import pytest
 
+from eigenveil.engines import plans
 from eigenveil.mechanisms import SeededBytes
+from eigenveil.mechanisms.noise import byte_source
+from eigenveil.sources.people import buckets
+
+MODULES = (byte_source, plans, buckets)
+"""Where random bytes decide on a release: noise, samples of units, and buckets of people."""
 
 
 def fix_noise(monkeypatch, name):
-    """Let `os.urandom` return bytes that depend on the name only."""
+    """Let noise depend on the name only. Others who ask the system for random bytes do not change it."""
+    for module in MODULES:
+        monkeypatch.setattr(module, "os", SimpleNamespace(urandom=_fixed(f"{name} {module.__name__}")))
+
+
+def _fixed(name):
     source, lock = SeededBytes(zlib.crc32(name.encode())), threading.Lock()
 
     def fixed(number):
         with lock:
             return source(number)
 
-    monkeypatch.setattr(os, "urandom", fixed)
+    return fixed
 
 
 @pytest.fixture(autouse=True, scope="module")
