@@ -106,12 +106,12 @@ def test_fits_killed_at_every_mark(server, data, tmp_path, record_property):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("algorithm", "kills"), [("tracked", 60), ("dp-gauss-1", 100)])
-def test_fits_killed_at_random_instants(server, data, tmp_path, algorithm, kills, record_property):
+@pytest.mark.parametrize("algorithm", ["tracked", "dp-gauss-1"])
+def test_fits_killed_at_random_instants(server, data, tmp_path, algorithm, record_property):
     fits = Fits(server, data, tmp_path, algorithm)
-    for kill in random_kills(kills, len(fits.run().marks), seed=1):
+    for kill in random_kills(80, len(fits.run().marks), seed=1):
         fits.run(kill=kill)
-    assert fits.killed >= kills / 2
+    assert fits.killed >= 40
     record_property("fault", f"SIGKILL at random instants of a fit with a ledger file ({algorithm})")
     record_property("trials", fits.killed)
     record_property("checked", "as above; a fit is refused if and only if the budget does not cover it")

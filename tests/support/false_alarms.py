@@ -1,7 +1,10 @@
 """How often tests fail although nothing is wrong: every test whose outcome depends on fresh noise, with a bound.
 
-A test that is not listed has no chance in it: its noise is seeded or switched off, or it checks what holds for any
-noise (shapes, ledgers, bits). Chances come from four kinds of arguments:
+A test that is not listed has no chance in it: its noise is seeded, fixed or switched off, or it checks what
+holds for any noise (shapes, ledgers, bits). All examples in docstrings and pages, and tests of the app, of
+reports and of the site, have fixed noise (`support.fixed_noise`). Tests of faults and of commands in pages
+have real noise in other processes. They look at exit codes, files and ledgers, and no fit fails because of
+its noise. Chances come from these kinds of arguments:
 
 `p_values`    The test fails if a p-value is below 1e-6. For chi-square tests, whose p-values are approximate, ten
               times as much is allowed; all their bins expect at least 10 draws.
@@ -11,6 +14,9 @@ noise (shapes, ledgers, bits). Chances come from four kinds of arguments:
               distance is z standard deviations. The chance is that of a new value beyond the limit (prediction by
               Student's t, with one degree of freedom less than runs), which assumes that distances are roughly
               normal.
+
+`digits`      The digits of a canary are looked for in a report, where about 650 coordinates of figures have noise.
+              One of them has the eight digits by chance with probability 1e-8.
 
 Where the argument is another one, it stands beside the number. Chances are added up (union bound).
 """
@@ -52,6 +58,10 @@ def binomial(low: float, high: float, trials: int, p: float, number: int = 1) ->
 
 def measured(z: float, runs: int, number: int = 1) -> float:
     return float(stats.t.sf(z * np.sqrt(runs / (runs + 1)), runs - 1) * number)
+
+
+def digits(forms: int) -> float:
+    return 650 * forms * 1e-8
 
 
 def below_seven_of_ten(failures: float, of: int) -> float:
@@ -109,6 +119,7 @@ SLOW = (
         "240 angles were within their bounds in 94 % of cases (GATE allows for the two of a fit being dependent);"
         " two ratios were 1.04 and 1.05, with limits .6 and 1.4",
     ),
+    Chance("tests/cli/test_fit.py::test_globs_folders_and_arrays", sigmas(9, 3), "3 counts, sd 50"),
     Chance(
         "tests/cli/test_others.py::test_demo",
         GATE,
@@ -227,6 +238,15 @@ QUICK = (
         5 * ALARM,
         "5 faults: 80 trials had at most 3 errors, and 20 would still do",
     ),
+    Chance("tests/cli/test_fit.py::test_parquet_to_model_report_and_json", sigmas(9), "a count, sd 50"),
+    Chance("tests/cli/test_fit.py::test_no_value_of_the_data_is_disclosed", digits(2), "two ways to round"),
+    Chance(
+        "tests/cli/test_fit.py::test_a_map_of_scores_is_charged_to_the_ledger_of_the_fit",
+        digits(2) + sigmas(8),
+        "as above, and a sum of 36 counts, sd 57",
+    ),
+    Chance("tests/cli/test_fit.py::test_scales_and_bounds_for_some_columns", measured(14, 30, 3), "3 scales"),
+    Chance("tests/cli/test_fit.py::test_a_map_for_each_public_group", sigmas(5, 3), "3 sums of counts"),
     Chance("tests/cli/test_audit.py::test_a_table_files_and_again_from_the_cache", GATE, "1 bound"),
 )
 
