@@ -141,3 +141,5 @@ def test_outputs_are_apart(tmp_path):
     check_outputs_apart(real / "a", real / "b", real / "c")
     check_outputs_apart(real / "out.json", real / "out", real / "out" / "page.html")
     check_outputs_apart(None, None, None)
+    (tmp_path / "loop").symlink_to("loop")
+    check_outputs_apart(real / "a", tmp_path / "loop", None)

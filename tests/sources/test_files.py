@@ -176,6 +176,7 @@ def test_no_columns(tmp_path):
 
 def test_paths_without_files(tmp_path):
     assert "there is no file or folder" in message(tmp_path / "a.parquet")
+    assert "there is no file or folder" in message("~nobody-at-all/a.parquet")
     assert "no file matches" in message(str(tmp_path / "*.parquet"))
     assert "contains no data files" in message(tmp_path)
     (tmp_path / "a.xlsx").write_text("?")
