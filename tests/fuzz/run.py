@@ -86,7 +86,7 @@ def write_line(name: str, seconds: int, tried: str, outcome: str) -> None:
     head = [
         "# Fuzzing",
         "",
-        "Made by `PYTHONPATH=tests python -m fuzz.run --seconds 120`: the last search of each target. Targets are",
+        "Made by `PYTHONPATH=tests python -m fuzz.run --seconds N`: the last search of each target. Targets are",
         "described in `tests/fuzz/targets.py`. Quick tests repeat all inputs that are kept, and a few near them.",
         "",
         "| target | seconds | inputs tried | inputs kept | outcome |",
