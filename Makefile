@@ -7,6 +7,7 @@ READY := $(VENV)/.ready
 BUILT_FROM := pyproject.toml constraints.txt hatch_build.py $(wildcard src/eigenveil/kernels/*.[ch])
 INSTALL := -m pip install --quiet --disable-pip-version-check
 ALL_READY := $(VENV)/.all-ready
+RIVALS_READY := $(VENV)-diffprivlib/.ready $(VENV)-opendp/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
@@ -74,11 +75,17 @@ bench: $(READY)  ## benchmarks, as ratios; tables go to benchmarks/results
 	$(BIN)/python benchmarks/sampler.py
 	$(BIN)/python benchmarks/one_pass.py
 
-rivals: $(READY)  ## eigenveil beside diffprivlib and OpenDP, which get environments of their own
-	test -x $(VENV)-diffprivlib/bin/python || $(PYTHON) -m venv $(VENV)-diffprivlib
+$(VENV)-diffprivlib/.ready:
+	$(PYTHON) -m venv $(VENV)-diffprivlib
 	$(VENV)-diffprivlib/bin/python $(INSTALL) 'diffprivlib==0.6.6' 'scikit-learn<=1.8'
-	test -x $(VENV)-opendp/bin/python || $(PYTHON) -m venv $(VENV)-opendp
+	@touch $@
+
+$(VENV)-opendp/.ready:
+	$(PYTHON) -m venv $(VENV)-opendp
 	$(VENV)-opendp/bin/python $(INSTALL) 'opendp==0.16.0' scikit-learn randomgen
+	@touch $@
+
+rivals: $(READY) $(RIVALS_READY)  ## eigenveil beside diffprivlib and OpenDP, which get environments of their own
 	$(BIN)/python benchmarks/rivals.py
 
 wheels:  ## an sdist, a wheel made from it, and its manylinux form, in dist/ (Linux; needs no Docker)

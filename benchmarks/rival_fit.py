@@ -58,6 +58,24 @@ def signs(X: Any, k: int, delta: float) -> Callable[[], Any]:
     return fit
 
 
+def coin_press(X: Any, k: int, delta: float) -> Callable[[], Any]:
+    """Given the number of rows, and the largest eigenvalue of their second moment."""
+    import rival_covariances as rivals  # noqa: PLC0415
+
+    largest = float(np.linalg.eigvalsh(X.T @ X / len(X))[-1])
+    rho, rng = rivals.coin_press_rho(EPSILON, delta), np.random.default_rng()
+    return lambda: rivals.leading(rivals.coin_press(X, largest, rho, rng), k)
+
+
+def adaptive_cov(X: Any, k: int, delta: float) -> Callable[[], Any]:
+    """Given the number of rows and their largest norm."""
+    import rival_covariances as rivals  # noqa: PLC0415
+
+    largest = float(np.linalg.norm(X, axis=1).max())
+    rho, rng = rivals.adaptive_cov_rho(EPSILON, delta), np.random.default_rng()
+    return lambda: rivals.leading(rivals.adaptive_cov(X, largest, rho, rng), k)
+
+
 def ours(name: str, **options: Any) -> Callable[[Any, int, float], Callable[[], Any]]:
     """One of the house's functions; under replace where it has to be."""
 
@@ -75,6 +93,7 @@ METHODS: dict[str, Callable[[Any, int, float], Callable[[], Any]]] = {
     "scikit-learn, not private": plain,
     "eigenveil": ours("tracked_pca"),
     "DP-Gauss-1": ours("dp_gauss_1"),
+    "DP-Gauss-1 as printed": ours("dp_gauss_1", noise="printed"),
     "DP-Gauss-2": ours("dp_gauss_2"),
     "DP-Power": ours("dp_power_method"),
     "k-DP-PCA": ours("k_dp_pca"),
@@ -82,6 +101,8 @@ METHODS: dict[str, Callable[[Any, int, float], Callable[[], Any]]] = {
         "k_dp_pca", relation="replace", mean_estimator="privmean", range_finder="privrange"
     ),
     "k-DP-Ojas": ours("k_dp_ojas"),
+    "CoinPress": coin_press,
+    "AdaptiveCov": adaptive_cov,
     "signs, as R's dppca": signs,
     "diffprivlib 0.6.6": diffprivlib,
     "OpenDP 0.16": opendp,

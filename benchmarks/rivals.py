@@ -2,19 +2,31 @@
 
     make rivals                                   # builds environments for diffprivlib and OpenDP, and runs this
     python benchmarks/rivals.py --cells digits    # cells whose name contains this; prints only
+    python benchmarks/rivals.py --diffprivlib PYTHON --opendp PYTHON     # environments elsewhere
 
-Every fit is a process of its own, with a time limit; one after the other, but for diffprivlib beside OpenDP. All
-have epsilon = 1 (OpenDP half of it, since by its own map it spends twice that), the cell's delta, and rows of
-mean 0. eigenveil and the house's other methods are given nothing; diffprivlib and OpenDP the largest norm and,
-OpenDP, the number of rows. Both are pure epsilon-DP, and neither knows units of several rows or matrices ("rows
-only"). R's dppca is not run (CRAN). Its private directions rest on a bounded transformation of rows and noise on
-their covariance; "signs" does that in numpy with rows scaled to length 1. (Its default directions are not
-private.) Seconds are over those of scikit-learn's PCA in the same run; peaks are of the whole process, with what
-it imports.
+Every fit is a process of its own with one thread and a time limit (with its start and the reading of data); one
+after the other, but for diffprivlib beside OpenDP. A method that fails on a data set is not tried on the next ones
+of that cell. What was found is kept (benchmarks/.cache), so that a run that was stopped goes on.
+
+All have epsilon = 1 (OpenDP half of it, since by its own map it spends twice that), the cell's delta, rows of mean
+0 and, where a method knows it, one row added or removed. What they are given besides:
+
+- eigenveil and the paper's methods: nothing. DP-Gauss-1 buys its clip as eigenveil's `dp_gauss_1` does, and has the
+  exact noise of the Gaussian mechanism or, "as printed", the paper's noise.
+- CoinPress and AdaptiveCov: the number of rows; the largest eigenvalue, or the largest norm; more of rho than their
+  papers take (`rival_covariances.py`).
+- diffprivlib and OpenDP: the largest norm and, OpenDP, the number of rows. Both are pure epsilon-DP.
+
+None of the last four knows units of several rows, or matrices ("rows only"). R's dppca is not run (CRAN). Its
+private directions rest on a bounded transformation of rows and noise on their covariance; "signs" does that in
+numpy with rows scaled to length 1. (Its default directions are not private.) Seconds are over those of
+scikit-learn's PCA in the same run; peaks are of the whole process, with what it imports.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 import os
 import pathlib
 import re
@@ -22,13 +34,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import stamp
-from cells import Cell, Drawn, arena, available, decay, gaussian
-from harness import alone, parser, say, table, write
+from cells import TUNED, Cell, Drawn, arena, available, decay, gaussian, real_rows
+from harness import alone, kept, parser, say, table, write
 from rival_fit import METHODS
 
 from eigenveil import metrics
@@ -36,101 +49,135 @@ from eigenveil import metrics
 HERE = pathlib.Path(__file__).parent
 OTHERS = {"diffprivlib 0.6.6": "diffprivlib", "OpenDP 0.16": "opendp"}
 """Libraries with an environment of their own, .venv-NAME."""
-PLAIN = "scikit-learn, not private"
-ROWS_ONLY = {PLAIN, "signs, as R's dppca", *OTHERS}
+PLAIN, HOUSE = "scikit-learn, not private", "eigenveil"
+ROWS_ONLY = {PLAIN, "CoinPress", "AdaptiveCov", "signs, as R's dppca", *OTHERS}
+SEEDS, LIMIT = 3, 30.0
+REAL = (
+    *("letter n=20,000", "caravan n=5,822", "patches8 n=100,000"),
+    *("diamonds n=53,940", "weather n=23,007", "satimage n=6,435", "words n=26,423", "pbmc68k n=700"),
+)
+"""Of the real data of cells.py, besides digits and mnist; the first three may be tuned on."""
+FAILED = "did not finish"
 
 
 @dataclass(frozen=True)
 class Found:
     """What became of a method's fits to a cell: numbers, or why there are none."""
 
-    energy: float = float("nan")
-    zeta: float = float("nan")
-    seconds: float = float("nan")
-    peak: float = float("nan")
+    energy: float = math.nan
+    zeta: float = math.nan
+    seconds: float = math.nan
+    peak: float = math.nan
     why: str = ""
-    components: np.typing.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How every fit is run: seconds that it may take, and interpreters of other libraries by method."""
+
+    limit: float
+    pythons: dict[str, pathlib.Path]
+
+
+class Data:
+    """A data set of a cell, drawn and written to a folder once a fit needs it."""
+
+    def __init__(self, cell: Cell, seed: int, folder: pathlib.Path) -> None:
+        self.cell, self.seed, self.folder = cell, seed, folder
+        self._lock = threading.Lock()
+
+    @functools.cached_property
+    def drawn(self) -> Drawn:
+        """Rows or matrices, and the truth."""
+        drawn = self.cell.draw(1000 + self.seed)
+        np.savez(self.folder / "data.npz", **drawn.arrays)
+        if "ids" in drawn.arrays:
+            np.savez(self.folder / "rows.npz", X=drawn.arrays["X"])
+        return drawn
+
+    def file(self, method: str) -> pathlib.Path | None:
+        """What a method reads; None if it takes rows only, and there are others. People are their rows to PLAIN."""
+        with self._lock:
+            arrays = set(self.drawn.arrays)
+        if method == PLAIN and arrays == {"X", "ids"}:
+            return self.folder / "rows.npz"
+        return None if method in ROWS_ONLY and arrays != {"X"} else self.folder / "data.npz"
 
 
 def cells() -> list[Cell]:
-    """Two with few enough columns for all, then the arena's: real data first, matrices and many columns last."""
+    """Two with few enough columns for all, then the arena's and real ones; matrices and many columns last."""
     small = [Cell(f"decay d={d} n=20,000", gaussian(20_000, decay(d)), (2, 5), 1e-6) for d in (6, 8)]
-    first = ("digits", "decay d=100", "flat d=100", "mnist", "decay", "people", "flat", "spiked")
-    return small + sorted(arena(), key=lambda cell: next(i for i, name in enumerate(first) if name in cell.name))
+    real = [replace(cell, ks=cell.ks[:2]) for cell in real_rows() if cell.name.removeprefix("real ") in REAL]
+    first = ("digits", "decay d=100", "flat d=100", "mnist", "real", "decay", "people", "flat", "spiked")
+    rest = sorted(arena() + real, key=lambda cell: next(i for i, name in enumerate(first) if name in cell.name))
+    return small + rest
 
 
-def fitted(method: str, folder: pathlib.Path, arrays: set[str], *, k: int, delta: float, limit: float) -> Found:
-    """One fit in a process of its own; energy is still to be measured on what it leaves in the folder."""
-    rows = arrays == {"X"} or (method == PLAIN and "X" in arrays)  # without noise, people are their rows
-    if method in ROWS_ONLY and not rows:
+def fitted(method: str, data: Data, k: int, setting: Setting) -> Found:
+    """One fit in a process of its own, and the energy that its components keep."""
+    file = data.file(method)
+    if file is None:
         return Found(why="rows only")
-    python = pathlib.Path(sys.executable)
-    if method in OTHERS:
-        python = HERE.parent / f".venv-{OTHERS[method]}" / "bin" / "python"
-        if not python.exists():
-            return Found(why="not installed")
-    data = folder / ("X.npz" if method == PLAIN else "data.npz")
-    out = folder / f"{list(METHODS).index(method)}.npy"
-    case = {"method": method, "data": str(data), "k": k, "delta": delta, "out": str(out)}
+    out = data.folder / f"{list(METHODS).index(method)}.npy"
+    case = {"method": method, "data": str(file), "k": k, "delta": data.cell.delta, "out": str(out)}
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    python = setting.pythons.get(method, sys.executable)
     try:
-        told = alone(HERE / "rival_fit.py", case, python=python, timeout=limit, env=environment)
+        took = alone(HERE / "rival_fit.py", case, python=python, timeout=setting.limit, env=environment)
     except subprocess.TimeoutExpired:
-        return Found(why=f"did not finish in {limit:.0f} s")
+        return Found(why=FAILED)
+    components = np.linalg.qr(np.load(out).T)[0].T
+    energy = float(metrics.energy_ratio(components, data.drawn.covariance))
+    return Found(energy, max(0.0, 1 - energy) ** 0.5, took["seconds"], took["peak"])
+
+
+def found(method: str, data: Data, k: int, setting: Setting) -> Found:
+    """The same, or what an earlier run found. Errors and missing libraries are not kept."""
+    if method in setting.pythons and not setting.pythons[method].exists():
+        return Found(why="not installed")
+    code = re.sub(r"\W+", "-", stamp.stamp("rivals"))
+    name = f"rival-{method}-{data.cell.name}-k={k}-{data.seed}-{setting.limit:g}s-{code}"
+    try:
+        return Found(**kept(name, lambda: asdict(fitted(method, data, k, setting))))
     except subprocess.CalledProcessError as error:
         named = re.findall(r"^\w*(?:Error|Exception)\b", error.stderr, flags=re.MULTILINE)
         return Found(why=named[-1] if named else f"exit {error.returncode}")
-    return Found(seconds=told["seconds"], peak=told["peak"], components=np.load(out))
 
 
-def on_data(drawn: Drawn, k: int, delta: float, limit: float, *, methods: list[str]) -> dict[str, Found]:
-    """Every method on one data set: the house's one after the other, other libraries side by side."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        np.savez(folder / "data.npz", **drawn.arrays)
-        if "X" in drawn.arrays:
-            np.savez(folder / "X.npz", X=drawn.arrays["X"])
-
-        def fit(method: str) -> Found:
-            return fitted(method, folder, set(drawn.arrays), k=k, delta=delta, limit=limit)
-
-        found = {method: fit(method) for method in methods if method not in OTHERS}
-        others = [method for method in methods if method in OTHERS]
-        with ThreadPoolExecutor() as pool:
-            found |= dict(zip(others, pool.map(fit, others), strict=True))
-    return {method: one if one.why else measured(one, drawn) for method, one in found.items()}
+def on_data(data: Data, k: int, setting: Setting, methods: list[str]) -> dict[str, Found]:
+    """Several methods on one data set, one after the other, but other libraries side by side."""
+    results = {method: found(method, data, k, setting) for method in methods if method not in OTHERS}
+    others = [method for method in methods if method in OTHERS]
+    with ThreadPoolExecutor() as pool:
+        fits = pool.map(lambda method: found(method, data, k, setting), others)
+        return results | dict(zip(others, fits, strict=True))
 
 
-def measured(found: Found, drawn: Drawn) -> Found:
-    """With the energy that its components keep."""
-    kept = metrics.energy_ratio(np.linalg.qr(found.components.T)[0].T, drawn.covariance)
-    return replace(found, energy=kept, zeta=max(0.0, 1 - kept) ** 0.5, components=np.zeros((0, 0)))
-
-
-def over_seeds(cell: Cell, seeds: int, limit: float) -> dict[int, dict[str, Found]]:
+def over_seeds(cell: Cell, seeds: int, setting: Setting) -> dict[int, dict[str, Found]]:
     """For every k, means over data sets; a method that fails on one is not tried on the next, and says why."""
-    found: dict[int, dict[str, list[Found]]] = {k: {method: [] for method in METHODS} for k in cell.ks}
+    results: dict[int, dict[str, list[Found]]] = {k: {method: [] for method in METHODS} for k in cell.ks}
     for seed in range(seeds):
-        drawn = cell.draw(1000 + seed)
-        for k, so_far in found.items():
-            going = [method for method, ones in so_far.items() if not any(one.why for one in ones)]
-            for method, one in on_data(drawn, k, cell.delta, limit, methods=going).items():
-                so_far[method].append(one)
-                say(f"{cell.name}, k={k}, {method}: {one}")
-    return {k: {method: _mean(ones) for method, ones in of_k.items()} for k, of_k in found.items()}
+        with tempfile.TemporaryDirectory() as folder:
+            data = Data(cell, seed, pathlib.Path(folder))
+            for k, so_far in results.items():
+                going = [method for method, ones in so_far.items() if not any(one.why for one in ones)]
+                for method, one in on_data(data, k, setting, going).items():
+                    so_far[method].append(one)
+                    say(f"{cell.name}, k={k}, {method}: {one}")
+    return {k: {method: _mean(ones) for method, ones in of_k.items()} for k, of_k in results.items()}
 
 
-def _mean(found: list[Found]) -> Found:
-    if found[-1].why:
-        return found[-1]
-    numbers = [[getattr(one, name) for one in found] for name in ("energy", "zeta", "seconds", "peak")]
+def _mean(ones: list[Found]) -> Found:
+    if ones[-1].why:
+        return ones[-1]
+    numbers = [[getattr(one, name) for one in ones] for name in ("energy", "zeta", "seconds", "peak")]
     return Found(*(statistics.mean(values) for values in numbers))
 
 
 def tables(results: dict[str, dict[str, Found]]) -> str:
-    """Energy and zeta, then time, then memory: a row per cell, a column per method."""
-    lines = []
-    for title, tell in (
+    """A summary; then energy and zeta, time, and memory: a row per cell, a column per method."""
+    lines = ["## Over all cells", summary(results)]
+    for title, shown in (
         (
             "Energy kept over the best possible (zeta in brackets)",
             lambda one, _: f"{one.energy:.3f} ({one.zeta:.2g})",
@@ -142,38 +189,59 @@ def tables(results: dict[str, dict[str, Found]]) -> str:
         ("Peak memory, MB", lambda one, _: f"{one.peak:.0f}"),
     ):
         rows = [
-            [cell, *(one.why or tell(one, found[PLAIN]) for one in found.values())]
-            for cell, found in results.items()
+            [cell, *(one.why or shown(one, of_cell[PLAIN]) for one in of_cell.values())]
+            for cell, of_cell in results.items()
         ]
         lines += [f"## {title}", table(["cell", *METHODS], rows)]
     return "\n\n".join(lines)
+
+
+def summary(results: dict[str, dict[str, Found]]) -> str:
+    """How every method's zeta compares with eigenveil's on the cells that it finished, and how many these are."""
+    rows = []
+    for method in METHODS:
+        pairs = [(of_cell[method], of_cell[HOUSE]) for of_cell in results.values()]
+        done = [(one.zeta, ours.zeta) for one, ours in pairs if not one.why and not ours.why]
+        ratios = [zeta / ours for zeta, ours in done if zeta > 0 and ours > 0]
+        over = f"{statistics.geometric_mean(ratios):.2f}" if len(ratios) == len(done) > 0 else "-"
+        worse = sum(zeta > ours for zeta, ours in done)
+        unfinished = sum(one.why == FAILED for one, _ in pairs)
+        rows.append((method, over, worse, len(done) - worse, unfinished, len(pairs) - len(done) - unfinished))
+    head = ("method", "zeta over eigenveil's", "larger in", "not larger in", FAILED, "not run")
+    return table(head, rows)
 
 
 def main() -> None:
     """Run, print and write."""
     options = parser(__doc__)
     options.add_argument("--cells", default="", help="only cells whose name contains this; nothing is written")
-    options.add_argument("--seeds", type=int, default=3, help="data sets a cell")
-    options.add_argument("--limit", type=float, default=60.0, help="seconds that a fit may take")
+    options.add_argument("--seeds", type=int, default=SEEDS, help="data sets a cell; with others nothing is written")
+    options.add_argument("--limit", type=float, default=LIMIT, help="seconds that a fit may take; likewise")
+    for name in OTHERS.values():
+        default = HERE.parent / f".venv-{name}" / "bin" / "python"
+        options.add_argument(f"--{name}", type=pathlib.Path, default=default, help=f"an interpreter that has {name}")
     given = options.parse_args()
-    stamped = stamp.line()
-    results: dict[str, dict[str, Found]] = {}
+    stamped = stamp.line("rivals")
+    setting = Setting(given.limit, {method: getattr(given, name) for method, name in OTHERS.items()})
     chosen = [cell for cell in cells() if given.cells in cell.name and available(cell)]
-    for cell in chosen:
-        for k, found in over_seeds(cell, given.seeds, given.limit).items():
-            results[f"{cell.name}, k={k}"] = found
-        write(
-            "rivals",
-            title="Rivals: epsilon = 1",
-            about=f"Means over {given.seeds} data sets a cell, {given.limit:.0f} s a fit at most.\n"
-            "delta is .01 for spiked, 1e-6 else.\n"
-            "`benchmarks/rivals.py` says what each is given, and what `signs` is.",
-            stamp=stamped,
-            command="make rivals",
-            body=tables(results),
-            keep=not given.cells,
-            show=cell is chosen[-1],
-        )
+    results = {
+        f"{cell.name}, k={k}": of_k
+        for cell in chosen
+        for k, of_k in over_seeds(cell, given.seeds, setting).items()
+    }
+    tuned = sorted({cell.source for cell in chosen} & set(TUNED))
+    write(
+        "rivals",
+        title="Rivals: epsilon = 1",
+        about=f"Means over {given.seeds} data sets a cell, {given.limit:.0f} s a fit at most.\n"
+        "delta is .01 for spiked, 1e-6 else. Zeta over eigenveil's is a geometric mean over cells.\n"
+        f"Of the real data, eigenveil may be tuned on {', '.join(tuned) or 'none'}; never on the others.\n"
+        "`benchmarks/rivals.py` says what each is given, and what `signs` is.",
+        stamp=stamped,
+        command="make rivals",
+        body=tables(results),
+        keep=(given.cells, given.seeds, given.limit) == ("", SEEDS, LIMIT),
+    )
 
 
 if __name__ == "__main__":
