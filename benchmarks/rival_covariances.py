@@ -2,17 +2,20 @@
 
 CoinPress: Biswas, Dong, Kamath & Ullman 2020, arXiv 2006.06618, the multivariate covariance (MVC, MVCRec).
 AdaptiveCov: Dong, Liang & Yi 2022, arXiv 2205.14324 (GaussCov, SeparateCov and the choice of a clip between them).
-Where a paper leaves a constant open, it is that of its authors' experiments. EMCov, which the second paper compares
-with, is the sampler that diffprivlib and OpenDP have.
+Where a paper leaves a constant open, it is that of its authors' experiments. EMCov, which the second paper
+compares with, is the sampler that diffprivlib and OpenDP have.
 
-Rows have mean 0, and what the papers take as known is given for free: the number of rows, the largest eigenvalue
-of their second moment (CoinPress; ten times as much changes little), their largest norm (AdaptiveCov).
+Rows have mean 0, and what the papers take as known is given for free: the number of rows, their largest norm
+(AdaptiveCov), the largest eigenvalue of their second moment (CoinPress). With ten times that eigenvalue CoinPress
+finds little from 100 columns on. It makes two steps; one, three and four were worse on most of the cells that we
+tried.
 
 Both have a budget of rho-zCDP, with a row replaced. Here, as for all others in the table, a row is added or
-removed. Then the sensitivity of a sum of x x^T is R^2, not sqrt(2) R^2, and noise is smaller by as much. rho is the
-largest for which the whole is (epsilon, delta)-DP: by the exact curve of the Gaussian mechanism, after the pure
-epsilon of AdaptiveCov's comparisons is set aside. For (1, 1e-6) this is .028 and .027, where the usual conversion,
-rho + 2 sqrt(rho log(1/delta)) = epsilon, would give .017. Noise is numpy's: good enough to measure accuracy.
+removed. Then the sensitivity of a sum of x x^T is R^2, not sqrt(2) R^2, and noise is smaller by as much. rho is
+the largest for which the whole is (epsilon, delta)-DP: by the exact curve of the Gaussian mechanism, after the
+pure epsilon of AdaptiveCov's comparisons is set aside. For (1, 1e-6) this is .028 and .027, where the usual
+conversion, rho + 2 sqrt(rho log(1/delta)) = epsilon, would give .017. Noise is numpy's: good enough to measure
+accuracy.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from eigenveil.privacy.gaussian import gaussian_mu
 FloatArray = np.typing.NDArray[np.float64]
 Random = np.random.Generator
 
-SHARES = (1 / 8, 1 / 8, 3 / 4)
+SHARES = (1 / 4, 3 / 4)
 """Of rho, for each step of CoinPress."""
 TRACE, COMPARISONS, COVARIANCE = 1 / 8, 1 / 8, 3 / 4
 """Of rho, for each part of AdaptiveCov."""

@@ -11,10 +11,10 @@ of that cell. What was found is kept (benchmarks/.cache), so that a run that was
 All have epsilon = 1 (OpenDP half of it, since by its own map it spends twice that), the cell's delta, rows of mean
 0 and, where a method knows it, one row added or removed. What they are given besides:
 
-- eigenveil and the paper's methods: nothing. DP-Gauss-1 buys its clip as eigenveil's `dp_gauss_1` does, and has the
+- eigenveil and the paper's methods: nothing. DP-Gauss-1 buys its clip as `eigenveil.dp_gauss_1` does, and has the
   exact noise of the Gaussian mechanism or, "as printed", the paper's noise.
-- CoinPress and AdaptiveCov: the number of rows; the largest eigenvalue, or the largest norm; more of rho than their
-  papers take (`rival_covariances.py`).
+- CoinPress and AdaptiveCov: the number of rows; the largest eigenvalue, or the largest norm; more of rho than
+  their papers take (`rival_covariances.py`).
 - diffprivlib and OpenDP: the largest norm and, OpenDP, the number of rows. Both are pure epsilon-DP.
 
 None of the last four knows units of several rows, or matrices ("rows only"). R's dppca is not run (CRAN). Its
@@ -96,7 +96,7 @@ class Data:
         return drawn
 
     def file(self, method: str) -> pathlib.Path | None:
-        """What a method reads; None if it takes rows only, and there are others. People are their rows to PLAIN."""
+        """What a method reads; None if it takes rows only, and these are not. To PLAIN, people are their rows."""
         with self._lock:
             arrays = set(self.drawn.arrays)
         if method == PLAIN and arrays == {"X", "ids"}:
@@ -215,11 +215,11 @@ def main() -> None:
     """Run, print and write."""
     options = parser(__doc__)
     options.add_argument("--cells", default="", help="only cells whose name contains this; nothing is written")
-    options.add_argument("--seeds", type=int, default=SEEDS, help="data sets a cell; with others nothing is written")
-    options.add_argument("--limit", type=float, default=LIMIT, help="seconds that a fit may take; likewise")
+    options.add_argument("--seeds", type=int, default=SEEDS, help="data sets a cell; only with 3 it is written")
+    options.add_argument("--limit", type=float, default=LIMIT, help="seconds a fit; only with 30 it is written")
     for name in OTHERS.values():
         default = HERE.parent / f".venv-{name}" / "bin" / "python"
-        options.add_argument(f"--{name}", type=pathlib.Path, default=default, help=f"an interpreter that has {name}")
+        options.add_argument(f"--{name}", type=pathlib.Path, default=default, help=f"a Python that has {name}")
     given = options.parse_args()
     stamped = stamp.line("rivals")
     setting = Setting(given.limit, {method: getattr(given, name) for method, name in OTHERS.items()})

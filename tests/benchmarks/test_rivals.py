@@ -1,5 +1,6 @@
 """The table of rivals: what is kept, what is not run again, and what is said of it."""
 
+import importlib
 import math
 import pathlib
 import subprocess
@@ -8,13 +9,13 @@ import sys
 import numpy as np
 import pytest
 
-from support.benchmarks import BENCHMARKS, load
+from support.benchmarks import BENCHMARKS
 
 
 @pytest.fixture
 def rivals(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(BENCHMARKS)
-    module = load("rivals")
+    module = importlib.import_module("rivals")
     monkeypatch.setattr(sys.modules["harness"], "CACHE", tmp_path / "cache")
     return module
 
