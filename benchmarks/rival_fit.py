@@ -61,8 +61,9 @@ def signs(X: Any, k: int, delta: float) -> Callable[[], Any]:
 def coin_press(X: Any, k: int, delta: float) -> Callable[[], Any]:
     """Given the number of rows, and the largest eigenvalue of their second moment."""
     import rival_covariances as rivals  # noqa: PLC0415
+    from scipy.sparse.linalg import svds  # noqa: PLC0415
 
-    largest = float(np.linalg.eigvalsh(X.T @ X / len(X))[-1])
+    largest = float(svds(X, k=1, return_singular_vectors=False)[0] ** 2 / len(X))
     rho, rng = rivals.coin_press_rho(EPSILON, delta), np.random.default_rng()
     return lambda: rivals.leading(rivals.coin_press(X, largest, rho, rng), k)
 
