@@ -6,15 +6,15 @@ EMCov, which the second paper compares with, is the sampler that diffprivlib and
 
 Steps and constants (shares of rho, clip, ridge, beta, a sixth of a bound) were read in the authors' public code,
 twistedcubic/coin-press and hkustDB/PrivateCovariance; we did not have the full text of the papers. Four things
-differ from that code, as we think they are meant: A is transposed where it is not symmetric; eigenvalues are sorted
-by value, not by size; the error of GaussCov grows with the square of the clip also while clips are tried; methods
-are compared at the clip that is used.
+differ from that code, as we think they are meant: A is transposed where it is not symmetric; eigenvalues are
+sorted by value, not by size; the error of GaussCov grows with the square of the clip also while clips are tried;
+methods are compared at the clip that is used.
 
 Rows have mean 0, and what the methods take as known is given for free: the number of rows, their largest norm
-(AdaptiveCov), the largest eigenvalue of their second moment (CoinPress). The number of CoinPress's steps was chosen
-in its favour: of one to four, on five cells of the table with two draws each. Two steps were best on flat d=100 and
-d=200, three on decay d=100 and one on digits; on decay d=500 zeta was above .97 with any. With ten times the
-largest eigenvalue it was above .78 on all five.
+(AdaptiveCov), the largest eigenvalue of their second moment (CoinPress). The number of CoinPress's steps was
+chosen in its favour: of one to four, on five cells of the table with two draws each. Two steps were best on flat
+d=100 and d=200, three on decay d=100 and one on digits; on decay d=500 zeta was above .97 with any. With ten times
+the largest eigenvalue it was above .78 on all five.
 
 Both have a budget of rho-zCDP, with a row replaced. Here, as for all others in the table, a row is added or
 removed. Then the sensitivity of a sum of x x^T is R^2, not sqrt(2) R^2, and noise is smaller by as much. rho is

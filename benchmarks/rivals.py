@@ -236,7 +236,9 @@ def main() -> None:
         about=f"Means over {given.seeds} data sets a cell, {given.limit:.0f} s a fit at most.\n"
         "delta is .01 for spiked, 1e-6 else. Zeta over eigenveil's is a geometric mean over cells.\n"
         f"Of the real data, methods may be tuned on {', '.join(TUNED_HERE)}; never on the others.\n"
-        "`benchmarks/rivals.py` says what each is given, and what `signs` is.",
+        "For free, CoinPress gets n and the largest eigenvalue; AdaptiveCov and OpenDP n and the largest norm;\n"
+        "diffprivlib the largest norm; eigenveil and the paper's methods nothing.\n"
+        "`benchmarks/rivals.py` says more, and what `signs` is.",
         stamp=stamped,
         command="make rivals",
         body=tables(results),
