@@ -116,19 +116,21 @@ def coin_press(X: FloatArray, largest: float, rho: float, rng: Random) -> FloatA
     """
     n, d = X.shape
     radius, ridge = _normal_norm(d, OUTSIDE), math.sqrt(d / n) + d / (2 * n)
-    A = np.eye(d) / math.sqrt(largest)
+    A = None  # the first step has rows as they are, in units of sqrt(largest)
 
     def eigen(share: float) -> tuple[FloatArray, FloatArray]:
-        Z = second_moment(X, radius, A)
+        Z = second_moment(X, radius * math.sqrt(largest), A) / largest
         Z += symmetric_noise(rng, d, sensitivity=radius**2 / n, rho=share * rho)
         values, V = np.linalg.eigh(Z)
         return np.maximum(values, 0.0), V
 
     for share in SHARES[:-1]:
         values, V = eigen(share)
-        A = (V / np.sqrt(values + ridge)) @ V.T @ A
+        whiten = (V / np.sqrt(values + ridge)) @ V.T
+        A = whiten if A is None else whiten @ A
     values, V = eigen(SHARES[-1])
-    half = np.linalg.solve(A, V * np.sqrt(values))
+    half = V * np.sqrt(values * largest)
+    half = half if A is None else np.linalg.solve(A, half)
     return half @ half.T
 
 

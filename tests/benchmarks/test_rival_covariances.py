@@ -138,3 +138,10 @@ def test_the_method_with_the_smaller_error_is_chosen():
     assert gauss < separate
     gauss, separate = rivals.errors(2_000, 800, 1.0, 0.5, 0.02)
     assert gauss > separate
+
+
+@pytest.mark.parametrize("shares", [(1.0,), (0.25, 0.75), (0.125, 0.125, 0.75)], ids=len)
+def test_coin_press_returns_to_the_units_of_the_rows(rows, rng, monkeypatch, shares):
+    monkeypatch.setattr(rivals, "SHARES", shares)
+    found = rivals.coin_press(rows, 36.0, NO_NOISE, rng)
+    assert found == pytest.approx(rows.T @ rows / len(rows), abs=0.06 * 9)
