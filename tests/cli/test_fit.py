@@ -20,7 +20,7 @@ from .conftest import COMMAND, environment
 
 
 def shows_canary(text):
-    """Whether a text has the canary's first six digits, or eight in a figure, whose coordinates may agree in six."""
+    """Whether a text has six digits of the canary, or eight in a figure, whose coordinates may agree in six."""
     outside = re.sub(r"<svg.*?</svg>", "", text, flags=re.DOTALL)
     return "81.2345" in outside or any(canary in text for canary in ("81.234567", "81.234568", CANARY_ID))
 
