@@ -1,7 +1,11 @@
 """Modules of the folder benchmarks, which is no package."""
 
 import importlib.util
+import os
+import sys
 from pathlib import Path
+
+import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -12,3 +16,11 @@ def load(name):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def load_script(name):
+    """The same for a module that imports others of the folder, and sets the number of threads."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
+        patch.setattr(os, "environ", dict(os.environ))
+        return load(name)
