@@ -3,16 +3,17 @@
     python benchmarks/downstream.py                            # writes results/downstream.md and three pictures
     python benchmarks/downstream.py --data digits --seeds 2    # quicker; prints only
 
-Every seed splits a data set into rows that are fitted (three quarters) and rows that are held out. `DPPCA` gets the
-former and pays for everything: number of rows, mean, radii, components. So does DP-Gauss-1, as
+Every seed splits a data set into rows that are fitted (three quarters) and rows that are held out. `DPPCA` gets
+the former and pays for everything: number of rows, mean, radii, components. So does DP-Gauss-1, as
 `DPPCA(algorithm="dp-gauss-1")`. Noise comes from the operating system.
 
 - Accuracy: 5 nearest neighbours on the scores of fitted rows, tested on held-out rows. The classifier itself, and
   the scores that it is fitted to, are not private: this measures what the components are worth.
 - Reconstruction: squared error of held-out rows that were projected and mapped back, over their total variance.
 - Loadings: a fit of three components against plain PCA of the whole data set, matched one to one with the signs
-  that fit best. Angles; and how many of a component's largest loadings (a tenth of the columns, at least three) are
-  among the largest of the true component too, with the same sign.
+  that fit best. Angles; how many of a component's largest loadings (a tenth of the columns, at least three) are
+  among the largest of the true component too, with the same sign; and the energy of the three together, which does
+  not change if they turn into each other.
 
 Data are fetched by pip, and left out if they cannot be had. Runs that are stopped go on where they were.
 """
@@ -134,7 +135,7 @@ def reconstruction(pca: Any, new: FloatArray) -> float:
     return float(np.sum(rest**2) / np.sum((new - new.mean(axis=0)) ** 2))
 
 
-MEASURES = ("accuracy", "reconstruction", "angle", "agreement")
+MEASURES = ("accuracy", "reconstruction", "angle", "agreement", "energy")
 
 
 def plain(k: int) -> Any:
@@ -153,7 +154,7 @@ def one(job: tuple[str, int]) -> dict[str, list[float]]:
 
 def _measured(name: str, seed: int) -> dict[str, list[float]]:
     X, y = labelled(name)
-    truth = plain(READ).fit(X).components_
+    truth, covariance = plain(READ).fit(X).components_, np.cov(X.T)
     fitted, held_out = split(len(X), seed)
 
     def measures(make: Callable[[int], Any]) -> list[float]:
@@ -164,6 +165,7 @@ def _measured(name: str, seed: int) -> dict[str, list[float]]:
             reconstruction(pca, X[held_out]),
             float(np.mean(angles(read, truth))),
             float(np.mean(agreement(read, truth, how_many(X.shape[1])))),
+            metrics.energy_ratio(read, covariance),
         ]
 
     found = {PLAIN: measures(plain)}
@@ -198,6 +200,7 @@ TASKS = (
     Task("reconstruction", "Reconstruction error", "reconstruction error", ".3f", larger_is_better=False),
     Task("angle", "Loadings: angle to the true component", "mean angle, degrees", ".1f", larger_is_better=False),
     Task("agreement", "Loadings: largest loadings that agree", "agreement", ".2f", larger_is_better=True),
+    Task("energy", "Loadings: energy of the three components", "energy", ".3f", larger_is_better=True),
 )
 
 Found = dict[str, list[dict[str, list[float]]]]
@@ -249,17 +252,16 @@ def described(found: Found) -> str:
 
 
 def draw_pictures(found: Found, folder: pathlib.Path | None) -> None:
-    """Draw one picture per task; loadings have two rows of panels. Write them unless the folder is None."""
+    """Draw three pictures; loadings have two rows of panels. Write them unless the folder is None."""
     for name, tasks in (
         ("accuracy", TASKS[:1]),
         ("reconstruction", TASKS[1:2]),
-        ("loadings", TASKS[2:]),
+        ("loadings", TASKS[2:4]),
     ):
         path = folder / f"downstream-{name}.svg" if folder else None
         size = (9.0, 1.1 + 2.1 * len(tasks))
         seeds = len(next(iter(found.values())))
-        note = f"delta = {DELTA:g}; means of {seeds} splits, bars: two standard errors; NOTE"
-        note = note.replace("NOTE", NOTES[name])
+        note = f"delta = {DELTA:g}; means of {seeds} splits, bars: two standard errors. {NOTES[name]}"
         with picture(path, rows=len(tasks), columns=len(found), size=size, note=note) as panels:
             for task, row in zip(tasks, panels, strict=True):
                 for axes, data in zip(row, found, strict=True):
@@ -272,9 +274,9 @@ def draw_pictures(found: Found, folder: pathlib.Path | None) -> None:
 
 
 NOTES = {
-    "accuracy": "higher is better. The classifier itself is not private.",
-    "reconstruction": "share of the variance of held-out rows that is lost, lower is better.",
-    "loadings": "angles: lower is better; agreement of the largest loadings: higher is better.",
+    "accuracy": "Higher is better. The classifier itself is not private.",
+    "reconstruction": "Share of the variance of held-out rows that is lost; lower is better.",
+    "loadings": "Angles: lower is better; agreement of the largest loadings: higher is better.",
 }
 
 
@@ -338,7 +340,7 @@ def _section(found: Found, task: Task) -> Sequence[str]:
 
 
 def _about(seeds: int) -> str:
-    return f"""Private fits: (epsilon, {DELTA:g}), add-remove, everything paid for, noise from the operating system.
+    return f"""Private fits: (epsilon, {DELTA:g}), add-remove, all paid for, noise from the operating system.
 {seeds} splits into fitted and held-out rows; each has new noise. `benchmarks/downstream.py` says what is measured.
 The classifier (5 nearest neighbours), and the scores that it is fitted to, are not private.
 True loadings are those of plain PCA of all rows of a data set, fitted and held out."""

@@ -1,5 +1,6 @@
 """Modules of the folder benchmarks, which is no package."""
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -19,8 +20,8 @@ def load(name):
 
 
 def load_script(name):
-    """The same for a module that imports others of the folder, and sets the number of threads."""
+    """A module that imports others of the folder, and sets the number of threads of its process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
         patch.setattr(os, "environ", dict(os.environ))
-        return load(name)
+        return importlib.import_module(name)
