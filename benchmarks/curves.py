@@ -50,7 +50,13 @@ class Mean(NamedTuple):
 
 @contextmanager
 def picture(
-    path: pathlib.Path | None, *, rows: int, columns: int, size: tuple[float, float], note: str
+    path: pathlib.Path | None,
+    *,
+    rows: int,
+    columns: int,
+    size: tuple[float, float],
+    note: str,
+    share_y: bool = False,
 ) -> Iterator[list[list[Axes]]]:
     """Yield panels to draw on; then add a legend of all curves and a note, and write the picture as SVG.
 
@@ -64,10 +70,12 @@ def picture(
         Width and height in inches.
     note : str
         A line below the panels.
+    share_y : bool, default=False
+        Whether the panels of a row have one y axis.
     """
     with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=size, layout="constrained")
-        panels = figure.subplots(rows, columns, squeeze=False)
+        panels = figure.subplots(rows, columns, squeeze=False, sharey="row" if share_y else "none")
         for axes in panels.flat:
             axes.spines[["top", "right"]].set_visible(False)
             axes.grid(visible=True, axis="y", alpha=0.3)
@@ -103,6 +111,7 @@ def draw(axes: Axes, method: str, x: Sequence[float], means: Sequence[Mean]) -> 
 
 
 def _bare(svg: str) -> str:
-    """Return a picture without metadata and comments."""
+    """Return a picture without metadata and comments, and with coordinates to a hundredth of a point."""
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", svg)
     return "\n".join(line.rstrip() for line in svg.splitlines() if line.strip()) + "\n"

@@ -9,7 +9,8 @@ the former and pays for everything: number of rows, mean, radii, components. So 
 
 - Accuracy: 5 nearest neighbours on the scores of fitted rows, tested on held-out rows. The classifier itself, and
   the scores that it is fitted to, are not private: this measures what the components are worth.
-- Reconstruction: squared error of held-out rows that were projected and mapped back, over their total variance.
+- Reconstruction: squared error of held-out rows that were projected and mapped back, over their total variance. An
+  error above 1 counts as 1: such a fit (its mean was lost in noise) is worse than none, however much.
 - Loadings: a fit of three components against plain PCA of the whole data set, matched one to one with the signs
   that fit best. Angles; how many of a component's largest loadings (a tenth of the columns, at least three) are
   among the largest of the true component too, with the same sign; and the energy of the three together, which does
@@ -46,12 +47,13 @@ from eigenveil import DPPCA, metrics
 from eigenveil.engines import LocalEngine
 
 FloatArray = np.typing.NDArray[np.float64]
-EPSILONS, DELTA, SEEDS = (0.5, 1.0, 2.0, 4.0), 1e-6, 10
+EPSILONS, DELTA, SEEDS = (0.5, 1.0, 2.0, 4.0), 1e-6, 20
 HELD_OUT, READ = 0.25, 3
 """Share of rows that are held out; number of components whose loadings are read."""
 DATA = {"digits": 10, "mnist": 10, "satimage": 5, "letter": 8}
 """Number of components that the classifier gets, by data set."""
 ALGORITHMS = {OURS: "tracked", GAUSS: "dp-gauss-1"}
+SCRIPT = stamp.digest([pathlib.Path(__file__)])
 
 
 # -- data ----------------------------------------------------------------------------------------------
@@ -146,8 +148,7 @@ def plain(k: int) -> Any:
 def one(job: tuple[str, int]) -> dict[str, list[float]]:
     """All measures of all methods on one split, by method and epsilon; what was found is kept."""
     name, seed = job
-    script = stamp.digest([pathlib.Path(__file__)])
-    code = f"{stamp.code()} {stamp.PARTS['estimators']()} {script}"
+    code = f"{stamp.code()} {stamp.PARTS['estimators']()} {SCRIPT}"
     found: dict[str, list[float]] = kept(f"downstream {name} {seed} {code}", lambda: _measured(name, seed))
     return found
 
@@ -186,21 +187,22 @@ def _measured(name: str, seed: int) -> dict[str, list[float]]:
 
 @dataclass(frozen=True)
 class Task:
-    """A measure, what it is called, and how its numbers are written."""
+    """A measure, what it is called, how its numbers are written, and the range of its axis (None: all values)."""
 
     measure: str
     title: str
     axis: str
     form: str
     larger_is_better: bool
+    range: tuple[float, float] | None = None
 
 
 TASKS = (
-    Task("accuracy", "Accuracy of a classifier", "accuracy, held-out rows", ".3f", larger_is_better=True),
-    Task("reconstruction", "Reconstruction error", "reconstruction error", ".3f", larger_is_better=False),
-    Task("angle", "Loadings: angle to the true component", "mean angle, degrees", ".1f", larger_is_better=False),
-    Task("agreement", "Loadings: largest loadings that agree", "agreement", ".2f", larger_is_better=True),
-    Task("energy", "Loadings: energy of the three components", "energy", ".3f", larger_is_better=True),
+    Task("accuracy", "Accuracy of a classifier", "accuracy on held-out rows", ".3f", larger_is_better=True),
+    Task("reconstruction", "Reconstruction error", "reconstruction error", ".4f", False, (0.0, 1.05)),
+    Task("angle", "Loadings: angle to the true component", "mean angle, degrees", ".1f", False, (0.0, 90.0)),
+    Task("agreement", "Loadings: largest loadings that agree", "agreement", ".2f", True, (0.0, 1.05)),
+    Task("energy", "Loadings: energy of the three components", "energy", ".4f", larger_is_better=True),
 )
 
 Found = dict[str, list[dict[str, list[float]]]]
@@ -208,9 +210,10 @@ Found = dict[str, list[dict[str, list[float]]]]
 
 
 def values(found: Found, name: str, method: str, measure: str) -> list[float]:
-    """One measure of one method, for every seed."""
+    """One measure of one method, for every seed; reconstruction errors above 1 are 1."""
     place = MEASURES.index(measure)
-    return [one[method][place] for one in found[name]]
+    most = 1.0 if measure == "reconstruction" else math.inf
+    return [min(most, one[method][place]) for one in found[name]]
 
 
 def lines(found: Found, task: Task) -> tuple[str, str]:
@@ -229,7 +232,20 @@ def lines(found: Found, task: Task) -> tuple[str, str]:
         f"By more than two standard errors, {OURS} is better than {GAUSS} in {ahead} of {len(rows)} lines, and "
         f"worse in {behind}."
     )
+    if task.measure == "reconstruction":
+        said += f"\nErrors above 1, which count as 1: {_failures(found)}."
     return table(("data", "epsilon", PLAIN, OURS, GAUSS, f"{OURS} - {GAUSS}"), rows), said
+
+
+def _failures(found: Found) -> str:
+    """Fits whose reconstruction error is above 1, in words."""
+    place = MEASURES.index("reconstruction")
+    told = []
+    for name, seeds in found.items():
+        for method in seeds[0]:
+            count = sum(one[method][place] > 1 for one in seeds)
+            told += [f"{count} of {len(seeds)} fits of {method} on {name}"] if count else []
+    return "; ".join(told) or "none"
 
 
 def _shown(mean: Mean, form: str) -> str:
@@ -262,13 +278,13 @@ def draw_pictures(found: Found, folder: pathlib.Path | None) -> None:
         size = (9.0, 1.1 + 2.1 * len(tasks))
         seeds = len(next(iter(found.values())))
         note = f"delta = {DELTA:g}; means of {seeds} splits, bars: two standard errors. {NOTES[name]}"
-        with picture(path, rows=len(tasks), columns=len(found), size=size, note=note) as panels:
+        with picture(path, rows=len(tasks), columns=len(found), size=size, note=note, share_y=True) as panels:
             for task, row in zip(tasks, panels, strict=True):
                 for axes, data in zip(row, found, strict=True):
                     _panel(axes, found, data, task)
                 row[0].set_ylabel(task.axis)
             for axes, data in zip(panels[0], found, strict=True):
-                axes.set_title(_title(data, components=READ if name == "loadings" else DATA[data]))
+                axes.set_title(f"{data}, k = {READ if name == 'loadings' else DATA[data]}")
             for axes in panels[-1]:
                 axes.set_xlabel("epsilon")
 
@@ -280,22 +296,16 @@ NOTES = {
 }
 
 
-def _title(data: str, components: int) -> str:
-    return f"{data}, k = {components}"
-
-
 def _panel(axes: Any, found: Found, data: str, task: Task) -> None:
     flat = Mean.of(values(found, data, PLAIN, task.measure))
-    for method in ALGORITHMS:
+    for method, shift in zip(ALGORITHMS, (0.97, 1.03), strict=True):  # so that bars do not overlap
         means = [Mean.of(values(found, data, f"{method} {epsilon:g}", task.measure)) for epsilon in EPSILONS]
-        draw(axes, method, EPSILONS, means)
+        draw(axes, method, [shift * epsilon for epsilon in EPSILONS], means)
     draw(axes, PLAIN, EPSILONS, [flat._replace(error=0.0)] * len(EPSILONS))
     axes.set_xscale("log", base=2)
     axes.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
-    if task.measure == "agreement":
-        axes.set_ylim(0, 1.05)
-    elif task.measure != "accuracy":
-        axes.set_ylim(bottom=0)
+    if task.range:
+        axes.set_ylim(task.range)
 
 
 def main() -> None:

@@ -185,8 +185,8 @@ def rows(found: Found) -> list[list[str]]:
                 *(name, f"{FAMILIES[name].k}", f"{n:,}"),
                 *(f"{mean.value:.3g} ± {mean.error:.1g}" for mean in means),
                 "" if bound is None else f"{bound:.3g}",
-                *(f"{ours / plain:.2f}", f"{gauss / plain:.2f}"),
-                "" if bound is None else f"{ours / bound:.1f}",
+                *(f"{ours / plain:.3g}", f"{gauss / plain:.3g}"),
+                "" if bound is None else f"{ours / bound:.3g}",
             ]
         )
     return out

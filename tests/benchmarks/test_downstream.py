@@ -109,6 +109,16 @@ def test_tables_have_differences_and_say_how_often_ours_is_better(downstream):
     assert "+0.101 ± 0.001 |" in downstream.lines(found, downstream.TASKS[0])[0]
 
 
+def test_reconstruction_errors_above_1_count_as_1_and_are_said(downstream):
+    found, ours = made_up(downstream), f"{downstream.OURS} 0.5"
+    found["digits"][1][ours] = [0.5, 1e14, 80.0, 0.1, 0.5]
+    assert downstream.values(found, "digits", ours, "reconstruction") == pytest.approx([0.3, 1.0, 0.306])
+    said = [downstream.lines(found, task)[1] for task in downstream.TASKS]
+    assert "1 of 3 fits of eigenveil 0.5 on digits." in said[1]
+    assert sum("count as 1" in one for one in said) == 1
+    assert "count as 1: none." in downstream.lines(made_up(downstream), downstream.TASKS[1])[1]
+
+
 def test_there_is_a_small_picture_for_each_task(downstream, tmp_path):
     downstream.draw_pictures(made_up(downstream), None)
     assert not list(tmp_path.iterdir())
