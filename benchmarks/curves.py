@@ -22,7 +22,7 @@ from eigenveil.experiments import names
 from eigenveil.experiments.drawing import STYLES
 
 PICTURES = pathlib.Path(__file__).parent.parent / "docs" / "pictures"
-PLAIN, OURS, GAUSS, BOUND = "PCA, not private", "eigenveil", "DP-Gauss-1", "lower bound (rate)"
+PLAIN, OURS, GAUSS, BOUND = "PCA, not private", "eigenveil", "DP-Gauss-1", "paper's lower bound (rate)"
 LOOKS = {
     OURS: STYLES[names.TRACKED],
     GAUSS: STYLES[names.GAUSS_1_BOUGHT],
@@ -36,16 +36,31 @@ BARS = 2.0
 
 
 class Mean(NamedTuple):
-    """A mean and its standard error (0 for a single value)."""
+    """A mean and its standard error (0 for a single value), of a geometric mean that of its logarithm."""
 
     value: float
     error: float
+    geometric: bool = False
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Mean:
         """Of independent values."""
         error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
         return cls(statistics.mean(values), error)
+
+    @classmethod
+    def of_logarithms(cls, values: Sequence[float]) -> Mean:
+        """The geometric mean of independent values."""
+        logarithm = cls.of([math.log(value) for value in values])
+        return cls(math.exp(logarithm.value), logarithm.error, geometric=True)
+
+    @property
+    def bar(self) -> tuple[float, float]:
+        """How far an error bar reaches down and up: two standard errors."""
+        reach = BARS * self.error
+        if not self.geometric:
+            return reach, reach
+        return -self.value * math.expm1(-reach), self.value * math.expm1(reach)
 
 
 @contextmanager
@@ -94,11 +109,11 @@ def picture(
 def draw(axes: Axes, method: str, x: Sequence[float], means: Sequence[Mean]) -> None:
     """Draw a curve with bars of two standard errors to either side."""
     look = LOOKS[method]
-    values, bars = [mean.value for mean in means], [BARS * mean.error for mean in means]
+    bars = [*zip(*(mean.bar for mean in means), strict=True)]
     axes.errorbar(
         x,
-        values,
-        yerr=bars if any(bars) else None,
+        [mean.value for mean in means],
+        yerr=bars if any(mean.error for mean in means) else None,
         color=look.colour,
         marker=look.mark or None,
         linestyle=look.dash,
@@ -113,5 +128,5 @@ def draw(axes: Axes, method: str, x: Sequence[float], means: Sequence[Mean]) -> 
 def _bare(svg: str) -> str:
     """Return a picture without metadata and comments, and with coordinates to a hundredth of a point."""
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", svg)
+    svg = re.sub(r"(?<![>\d])-?\d+\.\d{5,}", lambda found: f"{float(found[0]):.2f}", svg)  # text stays as it is
     return "\n".join(line.rstrip() for line in svg.splitlines() if line.strip()) + "\n"

@@ -43,6 +43,7 @@ from eigenveil.theory import lower_bound_spiked
 
 FloatArray = np.typing.NDArray[np.float64]
 D, EPSILON, DELTA, SEEDS = 50, 1.0, 1e-7, 5
+SCRIPT = stamp.digest([pathlib.Path(__file__)])
 SIZES = (1_000, 3_162, 10_000, 31_623, 100_000, 316_228, 1_000_000)
 METHODS = (OURS, GAUSS, PLAIN)
 SHARED, SIGMA = (10.0, 5.0), 0.025
@@ -144,8 +145,7 @@ FAMILIES = {
 def one(job: tuple[str, int, int]) -> dict[str, float]:
     """Zeta of all methods on one data set; what was found is kept, so that a run that was stopped goes on."""
     name, n, seed = job
-    script = stamp.digest([pathlib.Path(__file__)])
-    found: dict[str, float] = kept(f"growth {name} {n} {seed} {stamp.code()} {script}", lambda: zetas(*job))
+    found: dict[str, float] = kept(f"growth {name} {n} {seed} {stamp.code()} {SCRIPT}", lambda: zetas(*job))
     return found
 
 
@@ -169,8 +169,8 @@ Found = dict[tuple[str, int], list[dict[str, float]]]
 
 
 def mean_of(found: Found, name: str, n: int, method: str) -> Mean:
-    """Mean zeta of a method."""
-    return Mean.of([one[method] for one in found[name, n]])
+    """Geometric mean of a method's zeta."""
+    return Mean.of_logarithms([one[method] for one in found[name, n]])
 
 
 def rows(found: Found) -> list[list[str]]:
@@ -183,7 +183,7 @@ def rows(found: Found) -> list[list[str]]:
         out.append(
             [
                 *(name, f"{FAMILIES[name].k}", f"{n:,}"),
-                *(f"{mean.value:.3g} ± {mean.error:.1g}" for mean in means),
+                *(f"{mean.value:.3g} ± {100 * mean.error:.0f} %" for mean in means),
                 "" if bound is None else f"{bound:.3g}",
                 *(f"{ours / plain:.3g}", f"{gauss / plain:.3g}"),
                 "" if bound is None else f"{ours / bound:.3g}",
@@ -195,8 +195,8 @@ def rows(found: Found) -> list[list[str]]:
 def draw_picture(found: Found, path: pathlib.Path | None, seeds: int) -> None:
     """Draw a panel for each family."""
     note = (
-        f"epsilon = {EPSILON:g}, delta = {DELTA:g}; means of {seeds} data sets, bars: two standard errors. "
-        "The bound's constant is unknown and set to 1; only two families have a bound."
+        f"epsilon = {EPSILON:g}, delta = {DELTA:g}; geometric means of {seeds} data sets, "
+        "bars: two standard errors. The bound holds for two families; its constant is unknown and set to 1."
     )
     names = list(dict.fromkeys(name for name, _ in found))
     with picture(path, rows=2, columns=3, size=(9.0, 5.6), note=note) as panels:
@@ -207,6 +207,9 @@ def draw_picture(found: Found, path: pathlib.Path | None, seeds: int) -> None:
             if family.spikes:
                 draw(axes, BOUND, sizes, [Mean(family.bound(n) or math.nan, 0.0) for n in sizes])
             axes.set(xscale="log", yscale="log", xlim=(SIZES[0] / 1.4, 1.4 * SIZES[-1]))
+            axes.set_xticks(SIZES[::2], ["1k", "10k", "100k", "1M"])
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.minorticks_off()
             axes.set_title(f"{name}, k = {family.k}")
         for row in panels:
             row[0].set_ylabel("zeta (lower is better)")
@@ -261,8 +264,8 @@ def _here() -> bool:
 
 
 def _about(seeds: int) -> str:
-    return f"""zeta, smaller is better; mean of {seeds} data sets ± standard error. epsilon = {EPSILON:g}, \
-delta = {DELTA:g}.
+    return f"""zeta, smaller is better; geometric mean of {seeds} data sets ± standard error, in percent.
+epsilon = {EPSILON:g}, delta = {DELTA:g}, add-remove; noise from the operating system.
 PCA without privacy gets the same rows: its zeta is the error of the sample. The bound is a rate whose constant is
 unknown and set to 1. `benchmarks/growth.py` says what is bought, and for which data the bound holds.
 Patches: the largest n is more than half of all rows, which are the truth; the sample's error is small for that

@@ -85,8 +85,15 @@ def test_rows_and_classes_belong_together(downstream):
 
 def test_means_have_standard_errors(downstream):
     mean = downstream.Mean.of([1.0, 2.0, 3.0])
-    assert mean == pytest.approx((2.0, np.sqrt(1 / 3)))
-    assert downstream.Mean.of([4.0]) == (4.0, 0.0)
+    assert mean[:2] == pytest.approx((2.0, np.sqrt(1 / 3)))
+    assert mean.bar == pytest.approx([2 * np.sqrt(1 / 3)] * 2)
+    assert downstream.Mean.of([4.0])[:2] == (4.0, 0.0)
+
+
+def test_bars_of_geometric_means_are_factors(downstream):
+    mean = downstream.Mean.of_logarithms([1.0, np.e**2])
+    assert mean[:2] == pytest.approx((np.e, 1.0))
+    assert mean.bar == pytest.approx((np.e - np.exp(-1), np.exp(3) - np.e))
 
 
 def made_up(downstream, seeds=3):

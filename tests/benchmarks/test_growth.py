@@ -67,15 +67,23 @@ def test_lines_have_ratios_to_the_floor_and_to_the_bound(growth):
     lines = growth.rows(made_up(growth))
     assert [line[0] for line in lines[::2]] == list(growth.FAMILIES)
     bound = growth.FAMILIES["spiked"].bound(1_000)
-    mean = 1.5 / np.sqrt(1000)
-    assert lines[0][2:4] == ["1,000", f"{mean:.3g} ± {0.5 / np.sqrt(1000):.1g}"]
-    assert lines[0][6:] == [f"{bound:.3g}", "1.00", "1.00", f"{mean / bound:.1f}"]
-    assert lines[4][6:] == ["", "1.00", "1.00", ""]
+    mean = np.sqrt(2) / np.sqrt(1000)
+    assert lines[0][2:4] == ["1,000", f"{mean:.3g} ± {100 * np.log(2) / 2:.0f} %"]
+    assert lines[0][6:] == [f"{bound:.3g}", "1", "1", f"{mean / bound:.3g}"]
+    assert lines[4][6:] == ["", "1", "1", ""]
 
 
 def test_the_picture_is_small_and_labelled(growth, tmp_path):
     growth.draw_picture(made_up(growth), tmp_path / "growth.svg", 2)
     text = (tmp_path / "growth.svg").read_text("utf-8")
     assert len(text) < 150_000
-    words = ("zeta", "number of rows n", "lower bound", "PCA, not private", "eigenveil", *growth.FAMILIES)
+    words = (
+        "zeta",
+        ">0.001<",
+        "number of rows n",
+        "lower bound",
+        "PCA, not private",
+        "eigenveil",
+        *growth.FAMILIES,
+    )
     assert all(word in text for word in words)
