@@ -275,16 +275,20 @@ def draw_pictures(found: Found, folder: pathlib.Path | None) -> None:
         ("loadings", TASKS[2:4]),
     ):
         path = folder / f"downstream-{name}.svg" if folder else None
-        size = (9.0, 1.1 + 2.1 * len(tasks))
+        size = (9.0, 1.2 + 2.1 * len(tasks))
         seeds = len(next(iter(found.values())))
-        note = f"delta = {DELTA:g}; means of {seeds} splits, bars: two standard errors. {NOTES[name]}"
+        note = (
+            f"Rows x columns; delta = {DELTA:g}; means of {seeds} splits, bars: two standard errors. {NOTES[name]}"
+        )
         with picture(path, rows=len(tasks), columns=len(found), size=size, note=note, share_y=True) as panels:
             for task, row in zip(tasks, panels, strict=True):
                 for axes, data in zip(row, found, strict=True):
                     _panel(axes, found, data, task)
                 row[0].set_ylabel(task.axis)
             for axes, data in zip(panels[0], found, strict=True):
-                axes.set_title(f"{data}, k = {READ if name == 'loadings' else DATA[data]}")
+                X, _ = labelled(data)
+                k = READ if name == "loadings" else DATA[data]
+                axes.set_title(f"{data}, k = {k}\n{len(split(len(X), 0)[0]):,} x {X.shape[1]}", fontsize="medium")
             for axes in panels[-1]:
                 axes.set_xlabel("epsilon")
 
