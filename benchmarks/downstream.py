@@ -25,6 +25,7 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import functools
 import gzip
 import io
 import math
@@ -174,11 +175,8 @@ def _measured(name: str, seed: int) -> dict[str, list[float]]:
         warnings.simplefilter("ignore")  # of noise, and that scores of fitted rows are not private
         for method, algorithm in ALGORITHMS.items():
             for epsilon in EPSILONS:
-                found[f"{method} {epsilon:g}"] = measures(
-                    lambda k, algorithm=algorithm, epsilon=epsilon: DPPCA(
-                        k, epsilon=epsilon, delta=DELTA, algorithm=algorithm, engine=LocalEngine(1)
-                    )
-                )
+                private = functools.partial(DPPCA, epsilon=epsilon, delta=DELTA, algorithm=algorithm)
+                found[f"{method} {epsilon:g}"] = measures(functools.partial(private, engine=LocalEngine(1)))
     return found
 
 
