@@ -11,12 +11,12 @@ RIVALS_READY := $(VENV)-diffprivlib/.ready $(VENV)-opendp/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow oldest mutants lint format bench rivals wheels docs setup clean
+.PHONY: help demo test slow oldest mutants lint format bench evidence evidence-quick rivals wheels docs setup clean
 
 help:  ## show this list
 	@echo "eigenveil: differentially private PCA. Targets:"
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
-	  || grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST)
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|' 2>/dev/null \
+	  || grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@echo "1/3 creating $(VENV)"
@@ -46,7 +46,7 @@ demo: $(LIGHT)  ## private components of handwritten digits: a table, and a repo
 test: $(READY)  ## set everything up and run the quick tests (all packages, all rules)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-slow: $(ALL_READY)  ## statistical and audit tests that take minutes, and the oldest versions
+slow: $(ALL_READY)  ## statistical and audit tests that take minutes, evidence-quick, and the oldest versions
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 	$(MAKE) oldest
 
@@ -87,6 +87,13 @@ $(VENV)-opendp/.ready:
 
 rivals: $(READY) $(RIVALS_READY)  ## eigenveil beside diffprivlib and OpenDP, which get environments of their own
 	$(BIN)/python benchmarks/rivals.py
+
+evidence: $(ALL_READY) $(RIVALS_READY)  ## every table, figure and picture of this code, in a night; goes on if stopped
+	$(BIN)/python benchmarks/evidence.py; made=$$?; \
+	  $(BIN)/python benchmarks/stamp.py --mark && $(BIN)/python docs/quoted_numbers.py --write && exit $$made
+
+evidence-quick: $(ALL_READY)  ## every script of make evidence at its smallest size, in ten minutes; writes nothing
+	$(BIN)/python benchmarks/evidence.py --quick
 
 wheels:  ## an sdist, a wheel made from it, and its manylinux form, in dist/ (Linux; needs no Docker)
 	test -x $(VENV)-wheels/bin/python || $(PYTHON) -m venv $(VENV)-wheels

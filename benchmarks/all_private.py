@@ -56,7 +56,8 @@ def main() -> None:
     write(
         "all-private",
         title="All paid for: number, mean, radii, components and variances",
-        about=f"`DPPCA(n_components=2, epsilon=1, delta=1e-6)`, add-remove, {fits} fits.",
+        about=f"`DPPCA(n_components=2, epsilon=1, delta=1e-6)`, add-remove, {fits} fits.\n"
+        "Noise is that of the operating system, without a seed.",
         stamp=stamped,
         command="python benchmarks/all_private.py",
         body=table(head, rows),

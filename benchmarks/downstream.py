@@ -353,7 +353,8 @@ def _section(found: Found, task: Task) -> Sequence[str]:
 
 def _about(seeds: int) -> str:
     return f"""Private fits: (epsilon, {DELTA:g}), add-remove, all paid for, noise from the operating system.
-{seeds} splits into fitted and held-out rows; each has new noise. `benchmarks/downstream.py` says what is measured.
+{seeds} splits (seeds from 0) into fitted and held-out rows; each has new noise.
+`benchmarks/downstream.py` says what is measured.
 The classifier (5 nearest neighbours), and the scores that it is fitted to, are not private.
 True loadings are those of plain PCA of all rows of a data set, fitted and held out."""
 

@@ -264,7 +264,8 @@ def _here() -> bool:
 
 
 def _about(seeds: int) -> str:
-    return f"""zeta, smaller is better; geometric mean of {seeds} data sets ± standard error, in percent.
+    return f"""zeta, smaller is better; geometric mean of {seeds} data sets ± standard error, in
+percent (seeds from 0).
 epsilon = {EPSILON:g}, delta = {DELTA:g}, add-remove; noise from the operating system.
 PCA without privacy gets the same rows: its zeta is the error of the sample. The bound is a rate whose constant is
 unknown and set to 1. `benchmarks/growth.py` says what is bought, and for which data the bound holds.

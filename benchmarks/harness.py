@@ -6,10 +6,12 @@ Nothing but the standard library is imported, since rival_fit.py also runs where
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
 import multiprocessing
 import os
 import pathlib
+import platform
 import resource
 import subprocess
 import sys
@@ -18,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 HERE = pathlib.Path(__file__).parent
-RESULTS, CACHE = HERE / "results", HERE / ".cache"
+RESULTS, CACHE = HERE / "results", pathlib.Path(os.environ.get("BENCHMARK_CACHE", HERE / ".cache"))
 MB = 2**20
 Job, Answer = TypeVar("Job"), TypeVar("Answer")
 
@@ -50,7 +52,7 @@ def write(
     name : str
         Of the file, without its ending.
     title, about : str
-        The heading, and what stands below it.
+        The heading, and what stands below it, which says what is seeded and how.
     stamp : str
         `stamp.line()`, taken before the run: it says which code was measured.
     command : str
@@ -60,12 +62,28 @@ def write(
     keep, show : bool, default=True
         Whether it is written to a file, and whether it is printed.
     """
-    text = f"# {title}\n\n{about}\n{stamp}\nMade by `{command}`.\n\n{body}\n"
+    text = f"# {title}\n\n{about}\n{stamp}\n{machine()}\nMade by `{command}`.\n\n{body}\n"
     if show:
         print(text, end="", flush=True)
     if keep:
         RESULTS.mkdir(exist_ok=True)
         _write_whole(RESULTS / f"{name}.md", text)
+
+
+def machine() -> str:
+    """A line about this machine: cores, memory and versions of libraries; no name, path or time."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    parts = [f"Python {platform.python_version()}"]
+    for library in ("numpy", "scipy", "scikit-learn"):
+        try:
+            parts.append(f"{library} {importlib.metadata.version(library)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    if "numpy" in sys.modules:
+        built = sys.modules["numpy"].show_config(mode="dicts").get("Build Dependencies", {})
+        threads = os.environ.get("OPENBLAS_NUM_THREADS", os.cpu_count())
+        parts.append(f"{built.get('blas', {}).get('name', 'BLAS')} with {threads} thread(s)")
+    return f"Machine: {os.cpu_count()} cores, {memory:.0f} GB; {', '.join(parts)}."
 
 
 def say(text: object) -> None:

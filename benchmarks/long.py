@@ -153,7 +153,8 @@ def main() -> None:
         "long",
         title="Files larger than memory",
         about=f"{given.rows:,} x {D}: {given.rows * D * 8 / MB:.0f} MB of numbers, {given.memory} MB allowed.\n"
-        "Megabytes of the file, and of memory beyond what was there before the fit; time over that of the array.",
+        "Megabytes of the file, and of memory beyond what was there before the fit; time over that of the array.\n"
+        "Data are seeded by the numbers of their rows; noise has no seed.",
         stamp=stamped,
         command="python benchmarks/long.py",
         body=table(("data", "units", "number of rows", "file", "memory", "time", "passes"), lines),

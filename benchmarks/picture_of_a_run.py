@@ -27,7 +27,7 @@ from eigenveil.algorithms.tracked import algorithm
 from eigenveil.algorithms.tracked.state import State
 from eigenveil.engines import LocalEngine
 
-OUT = pathlib.Path(__file__).parent.parent / "docs" / "pictures" / "tracked-run.svg"
+PICTURES = pathlib.Path(__file__).parent.parent / "docs" / "pictures"
 RUNS = (("spiked sigma=.001 n=2,000", 2), ("decay d=100 n=20,000", 5), ("real digits n=1,797", 5))
 COLOURS = {"Sigma": "#777777", "wide": "#56B4E9", "narrow": "#0072B2", "last": "#D55E00"}
 
@@ -50,9 +50,8 @@ class Watched(algorithm.TrackedRun):
         return state
 
 
-def main() -> None:
-    """Run, draw and write."""
-    parser(__doc__).parse_args()
+def make(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Run, draw, and write the picture into a folder."""
     cells = {cell.name: cell for cell in [*arena(), *real_rows()]}
     figure, axes = plt.subplots(1, len(RUNS), figsize=(11, 3.4))
     for axis, (name, k) in zip(axes, RUNS, strict=True):
@@ -84,8 +83,10 @@ def main() -> None:
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper center", ncols=5, fontsize=9)
     figure.tight_layout(rect=(0, 0, 1, 0.92))
     mpl.rcParams["svg.hashsalt"] = "eigenveil"
-    figure.savefig(OUT, metadata={"Date": None})
+    figure.savefig(folder / "tracked-run.svg", metadata={"Date": None})
+    return [folder / "tracked-run.svg"]
 
 
 if __name__ == "__main__":
-    main()
+    parser(__doc__).parse_args()
+    make(PICTURES)

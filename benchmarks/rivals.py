@@ -233,7 +233,8 @@ def main() -> None:
     write(
         "rivals",
         title="Rivals: epsilon = 1",
-        about=f"Means over {given.seeds} data sets a cell, {given.limit:.0f} s a fit at most.\n"
+        about=f"Means over {given.seeds} data sets a cell (seeds from 1000; noise has none), "
+        f"{given.limit:.0f} s a fit at most.\n"
         "delta is .01 for spiked, 1e-6 else. Zeta over eigenveil's is a geometric mean over cells.\n"
         f"Of the real data, methods may be tuned on {', '.join(TUNED_HERE)}; never on the others.\n"
         "For free, CoinPress gets n and the largest eigenvalue; AdaptiveCov and OpenDP n and the largest norm;\n"

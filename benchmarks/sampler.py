@@ -52,7 +52,7 @@ def main() -> None:
         "sampler",
         title="Exact noise against `numpy.random.Generator.standard_normal`",
         about=f"Time per draw over numpy's, {SIZE:,} draws ({OPENDP_SIZE:,} for OpenDP).\n"
-        f"{ROUNDS} rounds in turn, numpy {np.__version__}. Goal: at most 40.",
+        f"{ROUNDS} rounds in turn. Goal: at most 40. Nothing is seeded.",
         stamp=stamped,
         command="python benchmarks/sampler.py",
         body=table(("sampler", "median ratio", "smallest", "largest"), rows),

@@ -2,6 +2,7 @@
 
     python benchmarks/scaling.py                # writes benchmarks/results/scaling.md; needs an idle machine
     python benchmarks/scaling.py --only rows    # series whose name contains this; prints only
+    python benchmarks/scaling.py --small        # a hundredth of the rows; prints only
 
 `DPPCA.fit` with everything paid, epsilon = 1, on all threads, each size in a process of its own. Time is the
 shortest of three fits, over that of the smallest size of its series. A fit whose directions converge later makes
@@ -13,7 +14,7 @@ eigenvalues are 10 * .7^j + .1. `docs/cost.md` says what to expect.
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -97,17 +98,23 @@ def main() -> None:
         return
     options = parser(__doc__)
     options.add_argument("--only", default="", help="series whose name contains this; nothing is written")
-    only = options.parse_args().only
+    options.add_argument("--small", action="store_true", help="a hundredth of the rows; nothing is written")
+    given = options.parse_args()
     stamped = stamp.line("estimators")
-    rows = [row for name, (grows, sizes) in SERIES.items() if only in name for row in series(name, grows, sizes)]
+    rows = []
+    for name, (grows, sizes) in SERIES.items():
+        if given.only in name:
+            chosen = [replace(size, n=size.n // 100) for size in sizes] if given.small else sizes
+            rows += series(name, grows, chosen)
     write(
         "scaling",
         title="Scaling: what a private fit costs as data grow",
-        about="Time over that of the first line of its series; memory in megabytes beyond the data.",
+        about="Time over that of the first line of its series; memory in megabytes beyond the data.\n"
+        "Data have seed 0; noise has none.",
         stamp=stamped,
         command="python benchmarks/scaling.py",
         body=table(("series", "rows", "time", "passes", "memory", "data"), rows),
-        keep=not only,
+        keep=not given.only and not given.small,
     )
 
 

@@ -149,7 +149,8 @@ def main() -> None:
         "columns).\nRatios of processor time, with one unit changed over without; medians of "
         f"{pairs} pairs measured in turn, with 95 % intervals.\n"
         "Memory is the difference of the peaks of two processes; a few MB are chance.\n"
-        'Time depends on the unit if the interval lies more than 2 % from 1; "not seen" is no proof.',
+        'Time depends on the unit if the interval lies more than 2 % from 1; "not seen" is no proof.\n'
+        "Data have seed 0; noise has none.",
         stamp=stamped,
         command="python benchmarks/side_channels.py",
         body=table(("one unit changed", "time", "95 % interval", "time depends", "peak memory"), found),

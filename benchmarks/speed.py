@@ -114,7 +114,8 @@ def main() -> None:
     write(
         "speed",
         title="Speed: a private fit over a plain one",
-        about="Time of `DPPCA.fit`, everything paid, over that of scikit-learn's PCA on the same rows in one run.",
+        about="Time of `DPPCA.fit`, everything paid, over that of scikit-learn's PCA on the same rows.\n"
+        "Data have seed 0; noise has none.",
         stamp=stamped,
         command="python benchmarks/speed.py",
         body=body,

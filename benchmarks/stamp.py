@@ -129,6 +129,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "audit": lambda: digest(sources("audit")),
     "experiments": lambda: digest(sources("experiments")),
     "rivals": lambda: digest([HERE / "rival_fit.py", HERE / "rival_covariances.py"]),
+    "pictures": lambda: digest(sources("estimators", "plots", "report", "app")),
     "uncertainty": lambda: digest(file for file in sources(*METHODS) if file.name == "uncertainty.py"),
 }
 """What a table may measure besides algorithms, each with a stamp of its own."""

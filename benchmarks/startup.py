@@ -83,7 +83,7 @@ def main() -> None:
     write(
         "startup",
         title="Start-up: processor time over that of `import sklearn.decomposition`",
-        about=f"Processes of their own in the same run, the least of {repeats} each.",
+        about=f"Processes of their own in the same run, the least of {repeats} each. No seeds: nothing is drawn.",
         stamp=stamped,
         command="python benchmarks/startup.py",
         body=table(("process", "ratio"), [(name, f"{time / base:.2g}") for name, time in times.items()]),

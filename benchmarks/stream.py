@@ -1,6 +1,7 @@
 """A stream whose subspace stands still, turns or jumps: zeta over time, for several ways to forget.
 
-    python benchmarks/stream.py          # writes benchmarks/results/stream.md
+    python benchmarks/stream.py                          # writes benchmarks/results/stream.md
+    python benchmarks/stream.py --seeds 1 --batches 4    # smaller; prints only
 
 The covariance is turned a little before every batch (all its directions, the fastest by the angle in the table).
 zeta compares the components after a batch with the covariance that the batch came from. Rows are Gaussian, d = 50,
@@ -21,7 +22,8 @@ import stamp
 from harness import in_parallel, parser, table, write
 
 from eigenveil import metrics
-from eigenveil.algorithms import TrackedStream, stream_round
+from eigenveil.algorithms import TrackedStream
+from eigenveil.algorithms.stream import round as stream_round
 from eigenveil.engines import LocalEngine
 
 FloatArray = np.typing.NDArray[np.float64]
@@ -39,7 +41,7 @@ SETTINGS = {
     "memory 2, blind": (2.0, 0.0),
 }
 SHOWN = (4, 10, 19, 22, 30, 40)
-Job = tuple[str, str, str, int]
+Job = tuple[str, str, str, int, int]
 
 
 def rotation(rng: np.random.Generator, angle: float) -> FloatArray:
@@ -52,7 +54,7 @@ def rotation(rng: np.random.Generator, angle: float) -> FloatArray:
 
 def run(job: Job) -> list[float]:
     """Zeta after every batch of one stream."""
-    spectrum, turn, setting, seed = job
+    spectrum, turn, setting, seed, batches = job
     memory, stream_round.DRIFT_WEIGHT = SETTINGS[setting]
     rng = np.random.default_rng(seed)
     eigenvalues, angle = SPECTRA[spectrum], TURNS[turn]
@@ -68,7 +70,7 @@ def run(job: Job) -> list[float]:
         engine=LocalEngine(threads=1),
     )
     out = []
-    for batch in range(1, BATCHES + 1):
+    for batch in range(1, batches + 1):
         U = np.linalg.qr(rng.normal(size=(D, D)))[0] if angle is None and batch == 20 else step @ U
         stream.add((rng.normal(size=(SLOTS, D)) * np.sqrt(eigenvalues)) @ U.T)
         out.append(metrics.zeta(stream.release().components, (U * eigenvalues) @ U.T))
@@ -77,24 +79,30 @@ def run(job: Job) -> list[float]:
 
 def main() -> None:
     """Run all streams and write the table."""
-    parser(__doc__).parse_args()
+    options = parser(__doc__)
+    options.add_argument("--seeds", type=int, default=SEEDS, help="with another number nothing is written")
+    options.add_argument("--batches", type=int, default=BATCHES, help="with another number nothing is written")
+    given = options.parse_args()
     stamped = stamp.line("streams")
-    jobs: list[Job] = list(itertools.product(SPECTRA, TURNS, SETTINGS, range(SEEDS)))
-    answers = dict(zip(jobs, in_parallel(run, jobs, 2), strict=True))
+    jobs: list[Job] = list(itertools.product(SPECTRA, TURNS, SETTINGS, range(given.seeds), [given.batches]))
+    answers = dict(zip(jobs, in_parallel(run, jobs), strict=True))
+    shown = [batch for batch in SHOWN if batch <= given.batches]
     rows = []
     for kind in itertools.product(SPECTRA, TURNS, SETTINGS):
-        zeta = np.mean([answers[*kind, seed] for seed in range(SEEDS)], axis=0)
-        rows.append([*kind, *(f"{zeta[batch - 1]:.4f}" for batch in SHOWN), f"{zeta[-15:].mean():.4f}"])
+        zeta = np.mean([answers[*kind, seed, given.batches] for seed in range(given.seeds)], axis=0)
+        rows.append([*kind, *(f"{zeta[batch - 1]:.4f}" for batch in shown), f"{zeta[-15:].mean():.4f}"])
     write(
         "stream",
         title="Streams: zeta after a batch, smaller is better",
-        about=f"Gaussian rows, d = {D}, k = {K}, batches of {SLOTS}, (1, 1e-6) for all of it, {SEEDS} seeds.\n"
+        about=f"Gaussian rows, d = {D}, k = {K}, batches of {SLOTS}, (1, 1e-6) for all of it.\n"
+        f"{given.seeds} seeds, from 0, of data and noise.\n"
         "All directions turn, the fastest by the angle given. Blind settings do not look for drift in answers.",
         stamp=stamped,
         command="python benchmarks/stream.py",
         body=table(
-            ["spectrum", "turn", "setting", *(f"batch {batch}" for batch in SHOWN), "mean of last 15"], rows
+            ["spectrum", "turn", "setting", *(f"batch {batch}" for batch in shown), "mean of last 15"], rows
         ),
+        keep=(given.seeds, given.batches) == (SEEDS, BATCHES),
     )
 
 

@@ -2,6 +2,7 @@
 
     python benchmarks/sweep.py                # writes benchmarks/results/sweep.md
     python benchmarks/sweep.py --only wide    # changes whose name contains this; prints only
+    python benchmarks/sweep.py --cells flat   # cells whose name contains this; prints only
 
 For each change: the geometric mean over cells of zeta over zeta with the defaults (same data, other noise), its
 standard error over seeds, the best and the worst cell. Below 1 is better. Real cells are those that may be tuned
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 import stamp
 from cells import FAMILIES, Cell, available
-from harness import in_parallel, parser, table, write
+from harness import in_parallel, kept, parser, table, write
 
 from eigenveil import metrics
 from eigenveil.algorithms.tracked import Tuning, tracked_pca
@@ -98,8 +99,13 @@ def chosen(only: str) -> list[str]:
 
 
 def fits(job: tuple[str, int, str]) -> dict[str, list[float]]:
+    """What `measured` finds, or found in an earlier run."""
+    found: dict[str, list[float]] = kept(f"sweep-{'-'.join(map(str, job))}-{stamp.code()}", lambda: measured(*job))
+    return found
+
+
+def measured(name: str, seed: int, only: str) -> dict[str, list[float]]:
     """Log zeta for every k of a cell, for all chosen changes on the same data."""
-    name, seed, only = job
     cell = cell_named(name)
     data = cell.draw(1000 + seed)
 
@@ -118,10 +124,11 @@ def main() -> None:
     """Run, print and write the table."""
     options = parser(__doc__)
     options.add_argument("--only", default="", help="changes whose name contains this; nothing is written")
+    options.add_argument("--cells", default="", help="cells whose name contains this; nothing is written")
     options.add_argument("--seeds", type=int, default=3)
     given = options.parse_args()
     stamped = stamp.line()
-    cells = [name for name in CELLS if available(cell_named(name))]
+    cells = [name for name in CELLS if given.cells in name and available(cell_named(name))]
     jobs = [(cell, seed, given.only) for cell in cells for seed in range(given.seeds)]
     found: dict[tuple[str, str], list[list[float]]] = {}
     for (cell, *_), logs in zip(jobs, in_parallel(fits, jobs), strict=True):
@@ -139,12 +146,13 @@ def main() -> None:
     write(
         "sweep",
         title="Parts and constants of tracked PCA, each changed by itself",
-        about=f"zeta over zeta with the defaults: geometric mean over {len(cells)} cells, {given.seeds} seeds.\n"
+        about=f"zeta over zeta with the defaults: geometric mean over {len(cells)} cells, {given.seeds} seeds\n"
+        "(of data from 1000, of noise from 0).\n"
         "`benchmarks/sweep.py` says how to read it.",
         stamp=stamped,
         command=f"python benchmarks/sweep.py --seeds {given.seeds}",
         body=table(("change", "mean", "best cell", "worst cell"), rows),
-        keep=not given.only,
+        keep=not given.only and not given.cells,
     )
 
 

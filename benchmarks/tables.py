@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 import stamp
-from harness import in_parallel, parser, table, write
+from harness import in_parallel, kept, parser, table, write
 
 from eigenveil import DPPCA, samples
 from eigenveil.algorithms.release_warnings import Code
@@ -140,8 +140,14 @@ def tables() -> dict[str, dict[str, int]]:
 
 
 def one_fit(job: tuple[str, int]) -> dict[str, tuple[float, ...]]:
+    """What `compared` finds, or found in an earlier run."""
+    name = f"tables-{job[0]}-{job[1]}-{stamp.stamp('estimators')}"
+    found: dict[str, tuple[float, ...]] = kept(name, lambda: compared(*job))
+    return found
+
+
+def compared(name: str, seed: int) -> dict[str, tuple[float, ...]]:
     """Energy and loadings against the PCA of correlations, and coverage, for three ways to scale."""
-    name, seed = job
     recipe = dict(tables()[name])
     n = recipe.pop("n")
     X = clinic(np.random.default_rng(seed), n, **recipe)
@@ -234,7 +240,8 @@ def main() -> None:
     write(
         "tables",
         title="Mixed tables: private scales, and components of correlations",
-        about="epsilon 1, delta 1e-6, scales and mean bought from it.",
+        about="epsilon 1, delta 1e-6, scales and mean bought from it.\n"
+        "Seeds of tables are counted from 0; noise is that of the operating system.",
         stamp=stamped,
         command="python benchmarks/tables.py",
         body=body,

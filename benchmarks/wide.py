@@ -130,7 +130,8 @@ def main() -> None:
     write(
         "wide",
         title="Wide sparse data",
-        about=f"`DPPCA({COMPONENTS}).fit` over `TruncatedSVD({COMPONENTS}).fit`; megabytes of the whole process.",
+        about=f"`DPPCA({COMPONENTS}).fit` over `TruncatedSVD({COMPONENTS}).fit`; megabytes of the whole process.\n"
+        "Data have seed 0; noise has none.",
         stamp=stamped,
         command="python benchmarks/wide.py",
         body=table(("rows", "entries per row", "time", "memory", "data"), costs)

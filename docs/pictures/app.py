@@ -18,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-HERE = Path(__file__).parent / "app.png"
 NAMES = ("age", "height", "weight", "pulse", "glucose", "sodium", "potassium", "creatinine")
 
 
@@ -29,7 +28,7 @@ def write_visits(path: Path) -> None:
     pq.write_table(pa.table({"person_id": np.arange(2000) % 1000, **dict(zip(NAMES, mixed.T, strict=True))}), path)
 
 
-def photograph(page: Any, address: str, folder: Path) -> None:
+def photograph(page: Any, address: str, folder: Path, target: Path) -> None:
     """Walk to the plan, and take its picture."""
     page.goto(address)
     page.get_by_label("One person is").select_option("all rows with the same person_id")
@@ -47,11 +46,11 @@ def photograph(page: Any, address: str, folder: Path) -> None:
         path.evaluate(
             "(element, folder) => { element.textContent = element.textContent.replace(folder, '') }", f"{folder}/"
         )
-    page.screenshot(path=HERE, full_page=True)
+    page.screenshot(path=target, full_page=True)
 
 
-def main() -> None:
-    """Start the command, open it in Chromium, and write the picture."""
+def make(target: Path) -> list[Path]:
+    """Start the command, open it in Chromium, and write the picture into the folder `target`."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  # an extra, browser
 
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
@@ -65,10 +64,12 @@ def main() -> None:
             assert server.stderr is not None
             address = "".join(server.stderr.readlines(1)).split()[-1]
             try:
-                photograph(browser.new_page(viewport={"width": 1120, "height": 700}), address, folder)
+                page = browser.new_page(viewport={"width": 1120, "height": 700})
+                photograph(page, address, folder, target / "app.png")
             finally:
                 server.terminate()
+    return [target / "app.png"]
 
 
 if __name__ == "__main__":
-    main()
+    make(Path(__file__).parent)

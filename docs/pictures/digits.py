@@ -23,7 +23,6 @@ from eigenveil import DPPCA, Budget, Ledger
 from eigenveil.plots import ScoreMapDisplay, ScreeDisplay
 
 K, EPSILON, MAP_EPSILON, DELTA = 3, 1.0, 1.0, 1e-6
-HERE = Path(__file__).parent / "digits.svg"
 
 
 def fitted() -> tuple[Any, DPPCA, Any]:
@@ -81,5 +80,11 @@ def _mu(epsilon: float) -> float:
     return Budget.from_epsilon_delta(epsilon, DELTA).mu
 
 
+def make(folder: Path) -> list[Path]:
+    """Make the picture in a folder."""
+    write(draw(*fitted()), folder / "digits.svg")
+    return [folder / "digits.svg"]
+
+
 if __name__ == "__main__":
-    write(draw(*fitted()), HERE)
+    make(Path(__file__).parent)

@@ -45,19 +45,22 @@ def write(png: bytes, path: Path) -> None:
         picture.convert("RGB").quantize(128).save(path, optimize=True)
 
 
-def make(target: Path) -> None:
+def make(target: Path) -> list[Path]:
     """Make all four pictures from one report, in the folder `target`."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  # an extra, browser
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         address = digits_report(Path(folder) / "report.html").as_uri()
+        made = []
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
         for size, (width, height) in SIZES.items():
             for theme in ("light", "dark"):
                 page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=theme)
                 page.goto(address)
-                write(page.screenshot(full_page=size == "phone"), target / f"report-{size}-{theme}.png")
+                made.append(target / f"report-{size}-{theme}.png")
+                write(page.screenshot(full_page=size == "phone"), made[-1])
         browser.close()
+    return made
 
 
 if __name__ == "__main__":

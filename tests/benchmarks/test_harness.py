@@ -1,5 +1,7 @@
 """What all benchmarks share."""
 
+import platform
+import re
 import sys
 
 import pytest
@@ -39,6 +41,19 @@ def test_a_case_that_fails_says_why(tmp_path):
     with pytest.raises(harness.subprocess.CalledProcessError) as caught:
         harness.alone(script, None)
     assert "what was wrong" in caught.value.__notes__[0]
+
+
+def test_a_page_has_a_line_about_the_machine(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(harness, "RESULTS", tmp_path)
+    harness.write("new", title="New", about="All.", stamp="Code: 1.", command="make new", body="", show=False)
+    line = (tmp_path / "new.md").read_text("utf-8").splitlines()[4]
+    assert line == harness.machine()
+    assert re.fullmatch(
+        r"Machine: \d+ cores, \d+ GB; Python 3[.\d]+, numpy \S+, scipy \S+, scikit-learn \S+, .*\.", line
+    )
+    assert platform.node() not in line
+    assert "/" not in line
+    assert capsys.readouterr().out == ""
 
 
 def test_jobs_are_answered_in_order(capsys):

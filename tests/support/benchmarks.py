@@ -14,7 +14,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 def load(name):
     """A module of its own, each time."""
     spec = importlib.util.spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
