@@ -194,6 +194,13 @@ def _score_shares(column: str) -> str:
     return ends(numbers("audit-rivals", column), brief)
 
 
+def _above(one: float, least: float) -> float:
+    """The number, which has to be above another for the sentence to be true."""
+    if one <= least:
+        raise MissingError(f"{one} is not above {least}: the sentence is no longer true.")
+    return one
+
+
 def _log_ratio() -> str:
     inside, outside = (statistics.mean(numbers("audit-rivals", column)) for column in ("above .8 with", "without"))
     return brief(math.log(inside / outside))
@@ -341,9 +348,9 @@ QUOTES = (
     ),
     Quote(
         "docs/audit.md",
-        "At confidence 1 - 1e-5 the bounds are {}, with {} draws a side:",
+        "At confidence 1 - 1e-5 the bounds on ε are {}, from {} draws a side. Both exceed the stated 2.",
         lambda: [
-            " and ".join(short(one) for one in numbers("audit-rivals", "bound, 1 - 1e-5")),
+            " and ".join(short(_above(one, 2.0)) for one in numbers("audit-rivals", "bound, 1 - 1e-5")),
             " and ".join(f"{one:,.0f}" for one in numbers("audit-rivals", "draws a side")),
         ],
     ),
