@@ -190,6 +190,12 @@ def _claimed() -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def _bounds_at(claimed: str) -> list[float]:
+    """Bounds at 95 % for a claim, of all algorithms but DP-Gauss-2."""
+    found = rows("audit", "95 %")
+    return [number(bound) for row, bound in found.items() if row[2] == claimed and row[0] != "dp-gauss-2"]
+
+
 def _score_shares(column: str) -> str:
     return ends(numbers("audit-rivals", column), brief)
 
@@ -339,6 +345,11 @@ QUOTES = (
             said("audit", r"of which (\d+) decide"),
             word(a.exceeding()).capitalize(),
         ],
+    ),
+    Quote(
+        "docs/audit.md",
+        "At epsilon 4, bounds of the Gaussian algorithms are {}.",
+        lambda: [ends(_bounds_at("4"), brief)],
     ),
     Quote(
         "docs/audit.md",
