@@ -96,7 +96,7 @@ def queries(operator):
 def work(pickled):
     """The work of a worker; its input and output are pickles only."""
     query, plan, partition, number = pickle.loads(pickled)  # noqa: S301
-    return pickle.dumps(fold(query, plan, partition, number))
+    return pickle.dumps(fold(query, plan, [(number, partition)]))
 
 
 @pytest.fixture(scope="module")
@@ -253,7 +253,7 @@ def test_states_hold_integers_and_no_data(form):
     operator = FORMS[form](_marked(500))
     (partition,) = operator.partitions()
     for query in queries(operator):
-        state = pickle.dumps(fold(query, FullPlan(), partition, 0))
+        state = pickle.dumps(fold(query, FullPlan(), [(0, partition)]))
         assert np.float64(MARK).tobytes() not in state
         assert len(state) < 8000  # no work space, which is larger
 
@@ -274,7 +274,7 @@ class Cluster:
         self.reduced += 1
         plan, query = self._sent((plan, query))
         states = [
-            self._sent(fold(query, plan, pickle.loads(pickle.dumps(partition)), number))  # noqa: S301
+            self._sent(fold(query, plan, [(number, pickle.loads(pickle.dumps(partition)))]))  # noqa: S301
             for number, partition in enumerate(partitions)
         ]
         return query.finish(reduce(query.merge, reversed(states)))
