@@ -25,7 +25,7 @@ REQUESTED = Budget.from_epsilon_delta(1.0, 1e-6).mu
 
 
 def kill_at_random(trials, marks, *, kills, seed):
-    """Run trials until so many were killed, each up to 4 ms after a random mark: a quick one may end before that."""
+    """Run trials until so many were killed, up to 4 ms after a random mark: a quick one may end before that."""
     rng, wanted = random.Random(seed), trials.killed + kills
     for _ in range(6 * kills):
         trials.run(kill=[rng.randrange(marks), rng.uniform(0, 0.004)])

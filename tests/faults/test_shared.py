@@ -31,14 +31,19 @@ def servers(server):
         one.close()
 
 
+def fit_once(server, data, folder, book, *, epsilon, kill=None):
+    """One fit that charges the ledger file."""
+    flags = ["--ledger", str(book), "--cap-epsilon", "1", "--epsilon", str(epsilon), "--json"]
+    line = ["fit", str(data / "rows.parquet"), "--algorithm", "dp-gauss-1", *flags]
+    return server("command", folder, line=line, kill=kill)
+
+
 def spend_all(server, data, folder, book, *, epsilon, kills):
     """Fit again and again until the ledger file refuses; a busy file is tried again, as the error says."""
     folder.mkdir()
-    flags = ["--ledger", str(book), "--cap-epsilon", "1", "--epsilon", str(epsilon), "--json"]
-    line = ["fit", str(data / "rows.parquet"), "--algorithm", "dp-gauss-1", *flags]
     outcomes = []
     while not outcomes or outcomes[-1].status != REFUSED:
-        outcomes.append(server("command", folder, line=line, kill=next(kills, None)))
+        outcomes.append(fit_once(server, data, folder, book, epsilon=epsilon, kill=next(kills, None)))
         last = outcomes[-1]
         if last.status == 1:
             assert "another process is charging" in last.err
@@ -51,6 +56,7 @@ def spend_all(server, data, folder, book, *, epsilon, kills):
 def share(servers, data, tmp_path, *, epsilon, kills=()):
     """Let every server spend all of one ledger file; check the file, and return the outcomes."""
     book = tmp_path / "budget.json"
+    first = fit_once(servers[0], data, tmp_path, book, epsilon=epsilon)  # makes the file: a link needs one
     (tmp_path / "link.json").symlink_to(book)  # every second process knows the file by another name
     names = [book, tmp_path / "link.json"] * 2
     kills = iter([*kills])
@@ -61,7 +67,7 @@ def share(servers, data, tmp_path, *, epsilon, kills=()):
             )
             for number, server in enumerate(servers)
         ]
-        outcomes = [outcome for job in jobs for outcome in job.result(timeout=900)]
+        outcomes = [first, *(outcome for job in jobs for outcome in job.result(timeout=900))]
     granted = [grant for outcome in outcomes for grant in outcome.granted]
     ledger = ledgers.check(book, granted)
     assert (tmp_path / "link.json").is_symlink(), "one account, whatever its name"
