@@ -11,7 +11,7 @@ RIVALS_READY := $(VENV)-diffprivlib/.ready $(VENV)-opendp/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow oldest mutants lint format bench evidence evidence-quick rivals wheels docs setup clean
+.PHONY: help demo test slow oldest mutants lint format evidence evidence-quick rivals wheels docs setup clean
 
 help:  ## show this list
 	@echo "eigenveil: differentially private PCA. Targets:"
@@ -70,10 +70,6 @@ format: $(READY)  ## let ruff write the code its way
 docs: $(ALL_READY)  ## the documentation site, in build/site; every warning is an error
 	$(BIN)/sphinx-build -W --keep-going -q -c docs/sphinx -d build/doctrees . build/site
 	@echo "Open build/site/index.html in a browser."
-
-bench: $(READY)  ## benchmarks, as ratios; tables go to benchmarks/results
-	$(BIN)/python benchmarks/sampler.py
-	$(BIN)/python benchmarks/one_pass.py
 
 $(VENV)-diffprivlib/.ready:
 	$(PYTHON) -m venv $(VENV)-diffprivlib
