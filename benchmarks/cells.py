@@ -7,7 +7,6 @@ Real data are rows of a data set of real_data.py, taken without replacement; the
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -313,12 +312,7 @@ def available(cell: Cell) -> bool:
 
 @functools.cache
 def _here(source: str) -> bool:
-    try:
-        real_data.ready(source)
-    except real_data.UnavailableError as error:
-        print(f"{source} is left out: {error}", file=sys.stderr)
-        return False
-    return True
+    return real_data.here(source, lambda: real_data.ready(source))
 
 
 FAMILIES = {

@@ -13,6 +13,7 @@ is spread evenly over all entries, for comparison. Data that cannot be had are l
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 
@@ -20,7 +21,7 @@ import numpy as np
 import real_data
 import stamp
 from cells import FAMILIES, REPORTED, FloatArray
-from harness import parser, say, table, write
+from harness import parser, table, write
 
 from eigenveil.algorithms.tracked import Tuning
 from eigenveil.algorithms.tracked.loss import cost_of_errors, cost_of_excess
@@ -93,11 +94,9 @@ def main() -> None:
     for name, rows in [*data, *((name, made_rows) for name in MADE)]:
         if only not in name:
             continue
-        try:
-            X = rows(name)
-        except real_data.UnavailableError as error:
-            say(f"{name} is left out: {error}")
+        if not real_data.here(name, functools.partial(rows, name)):
             continue
+        X = rows(name)
         for k in (2, 5, 10):
             if 2 * k > X.shape[1]:
                 continue

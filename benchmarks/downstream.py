@@ -39,7 +39,7 @@ import numpy as np
 import real_data
 import stamp
 from curves import GAUSS, OURS, PICTURES, PLAIN, Mean, draw, picture
-from harness import in_parallel, kept, parser, say, table, write
+from harness import in_parallel, kept, parser, table, write
 from scipy.optimize import linear_sum_assignment
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
@@ -318,7 +318,11 @@ def main() -> None:
     options.add_argument("--processes", type=int, default=os.cpu_count())
     given = options.parse_args()
     stamped = stamp.line("estimators")
-    chosen = [name for name in DATA if given.data in (None, name) and _here(name)]
+    chosen = [
+        name
+        for name in DATA
+        if given.data in (None, name) and real_data.here(name, functools.partial(labelled, name))
+    ]
     jobs = [(name, seed) for name in chosen for seed in range(given.seeds)]
     found: Found = {name: [] for name in chosen}
     for (name, _), measured in zip(jobs, in_parallel(one, jobs, given.processes), strict=True):
@@ -334,16 +338,6 @@ def main() -> None:
         keep=whole,
     )
     draw_pictures(found, PICTURES if whole else None)
-
-
-def _here(name: str) -> bool:
-    """Whether a data set and its classes can be had."""
-    try:
-        labelled(name)
-    except real_data.UnavailableError as error:
-        say(f"{name} is left out: {error}")
-        return False
-    return True
 
 
 def _section(found: Found, task: Task) -> Sequence[str]:

@@ -34,7 +34,7 @@ import real_data
 import stamp
 from cells import decay, factors, flat, root
 from curves import BOUND, GAUSS, OURS, PICTURES, PLAIN, Mean, draw, picture
-from harness import in_parallel, kept, parser, say, table, write
+from harness import in_parallel, kept, parser, table, write
 
 from eigenveil import dp_gauss_1, metrics, tracked_pca
 from eigenveil.engines import LocalEngine
@@ -226,7 +226,11 @@ def main() -> None:
     given = options.parse_args()
     stamped = stamp.line()
     whole = (given.rows, given.seeds) == (SIZES[-1], SEEDS)
-    chosen = [name for name in FAMILIES if name != "patches" or _here()]
+    chosen = [
+        name
+        for name in FAMILIES
+        if name != "patches" or real_data.here(name, functools.partial(real_data.ready, "patches8"))
+    ]
     cases = [(name, n) for name in chosen for n in SIZES if n <= min(FAMILIES[name].most, given.rows)]
     jobs = [(*case, seed) for case in cases for seed in range(given.seeds)]
     found: Found = {case: [] for case in cases}
@@ -251,16 +255,6 @@ def main() -> None:
         keep=whole,
     )
     draw_picture(found, PICTURES / "growth.svg" if whole else None, given.seeds)
-
-
-def _here() -> bool:
-    """Whether patches can be had; they are made before processes share them."""
-    try:
-        real_data.ready("patches8")
-    except real_data.UnavailableError as error:
-        say(f"patches are left out: {error}")
-        return False
-    return True
 
 
 def _about(seeds: int) -> str:

@@ -53,6 +53,16 @@ class Source:
     standardised: bool = False
 
 
+def here(name: str, read: Callable[[], object]) -> bool:
+    """Whether a data set can be read; otherwise say that it is left out."""
+    try:
+        read()
+    except UnavailableError as error:
+        print(f"{name} is left out: {error}", file=sys.stderr)
+        return False
+    return True
+
+
 @functools.lru_cache(maxsize=1)
 def load(name: str) -> Array:
     """All rows of a data set, read-only, standardised if it is a table of different units; the last one is kept.
@@ -278,11 +288,9 @@ def main() -> None:
     """Fetch everything and print what there is."""
     print("| name | rows | columns | from | prepared | tuned on |\n|---|---|---|---|---|---|")
     for name, source in SOURCES.items():
-        try:
-            n, d = load(name).shape
-        except UnavailableError as error:
-            print(f"{name} is left out: {error}", file=sys.stderr)
+        if not here(name, functools.partial(load, name)):
             continue
+        n, d = load(name).shape
         version = f" {pins()[source.origin]}" if source.origin in pins() else ""
         tuned = "yes" if source.tuned else "no"
         print(f"| {name} | {n:,} | {d:,} | {source.origin}{version} | {source.prepared} | {tuned} |", flush=True)

@@ -23,9 +23,9 @@ def test_public_bounds_cost_nothing_and_are_in_the_ledger():
 def test_bought_bounds_and_remaining_mu_add_up_to_the_budget():
     units = units_of(ROWS)
     bounds = buy_bounds(units, Declared())
-    count, radius = units.veil.ledger.entries
+    count, histogram, radius = units.veil.ledger.entries
     assert count.mu == pytest.approx(0.1 * BUDGET.mu)
-    assert radius.mu == pytest.approx(math.sqrt(0.06) * BUDGET.mu)
+    assert math.hypot(histogram.mu, radius.mu) == pytest.approx(math.sqrt(0.06) * BUDGET.mu)
     assert units.veil.ledger.mu**2 + bounds.mu**2 == pytest.approx(BUDGET.mu**2)
     assert bounds.n_noise == pytest.approx(count.scale)
 
@@ -34,7 +34,7 @@ def test_under_replace_the_count_is_free():
     units = units_of(ROWS, relation="replace")
     bounds = buy_bounds(units, Declared())
     assert bounds.n_hat == 400
-    assert [entry.kind for entry in units.veil.ledger.entries] == ["declared", "gaussian"]
+    assert [entry.kind for entry in units.veil.ledger.entries] == ["declared", "gaussian", "gaussian"]
     assert units.veil.ledger.mu**2 + bounds.mu**2 == pytest.approx(BUDGET.mu**2)
 
 

@@ -70,8 +70,9 @@ def test_symmetric_matrices():
 @pytest.mark.parametrize(("relation", "factor"), [("add-remove", 1), ("replace", 2)])
 def test_ledger_is_radius_and_sum(relation, factor):
     release, ledger = run(np.random.default_rng(0).normal(size=(50, 3)), relation=relation)
-    radius, total = ledger.entries
-    assert (radius.mu, radius.releases, radius.sensitivity) == (0.1, 10, 1.0)
+    histogram, radius, total = ledger.entries
+    assert math.hypot(histogram.mu, radius.mu) == pytest.approx(0.1)
+    assert (radius.releases, radius.sensitivity) == (5, 1.0)
     assert (total.mu, total.sensitivity) == (0.5, release.radius * factor)
     assert ledger.mu == pytest.approx(math.sqrt(0.26))
 
@@ -170,4 +171,9 @@ def test_entries_are_named():
     options = {"centre": np.zeros(2), "n_hat": 9, "mu": 0.1, "veil": veil}
     clipped_mean(TensorPopulation(values), radius=AtQuantile(mu=0.1), what="it", **options)
     clipped_mean(TensorPopulation(values), radius=Given(1.0), what_sum="the sum of it", **options)
-    assert [entry.what for entry in veil.ledger.entries] == ["it: radius", "it: sum", "the sum of it"]
+    assert [entry.what for entry in veil.ledger.entries] == [
+        "it: radius, histogram",
+        "it: radius",
+        "it: sum",
+        "the sum of it",
+    ]

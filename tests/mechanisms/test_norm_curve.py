@@ -47,8 +47,10 @@ def test_units_beyond_the_last_edge_count():
 def test_charges():
     for relation, sensitivity in (("add-remove", 1.0), ("replace", math.sqrt(2))):
         found, ledger = curve_of(np.ones(100), relation=relation, mu=0.5)
-        anchor, counts = ledger.entries
-        assert (anchor.releases, anchor.draws, anchor.sensitivity) == (10, 10, 1.0)
+        histogram, anchor, counts = ledger.entries
+        assert (histogram.releases, histogram.draws) == (1, 65)
+        assert histogram.sensitivity == pytest.approx(sensitivity)
+        assert (anchor.releases, anchor.draws, anchor.sensitivity) == (5, 5, 1.0)
         assert (counts.releases, counts.draws) == (1, BELOW + ABOVE + 1)
         assert counts.sensitivity == pytest.approx(sensitivity)
         assert ledger.mu == pytest.approx(0.5)

@@ -16,8 +16,10 @@ def test_finds_rows_far_from_the_origin():
     assert veil.ledger.epsilon(1e-6) <= 1.0
     assert release.noise * 20_000 == pytest.approx(veil.ledger.entries[-1].scale, rel=1e-6)
     assert [entry.what for entry in veil.ledger.entries] == [
+        "mean, rough: radius, histogram",
         "mean, rough: radius",
         "mean, rough: sum",
+        "mean: radius, histogram",
         "mean: radius",
         "mean: sum",
     ]

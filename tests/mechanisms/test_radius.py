@@ -5,7 +5,7 @@ import pytest
 
 from eigenveil.engines import TensorPopulation
 from eigenveil.errors import InvalidInputError
-from eigenveil.mechanisms import Veil, no_noise, radius_search
+from eigenveil.mechanisms import SeededBytes, Veil, no_noise, radius_search
 from eigenveil.mechanisms.radius import EDGES, count_noise
 from eigenveil.privacy import Budget, Ledger
 
@@ -24,8 +24,10 @@ def test_the_public_grid():
 
 @pytest.mark.parametrize("target", [1, 5, 17, 100])
 def test_without_noise_it_is_the_smallest_edge_with_enough_units(target):
+    """Bins count as occupied here even if they contain a single unit, since the search costs so much."""
     norms = np.random.default_rng(target).lognormal(sigma=5, size=100)
-    found = search(norms[:, None], target)
+    veil = Veil(Ledger(Budget.from_mu(10.0)), source=no_noise)
+    found = search(norms[:, None], target, mu=10.0, veil=veil)
     assert found == EDGES[np.searchsorted(EDGES, np.sort(norms)[target - 1])]
 
 
@@ -35,7 +37,6 @@ def test_every_edge_can_be_found():
 
 
 def test_edge_cases():
-    assert search(np.zeros((0, 1)), 1) == EDGES[-1]
     assert search(np.zeros((5, 1)), 3) == EDGES[0]
     assert search(np.full((5, 1), 1e100), 3) == EDGES[-1]
     assert search(np.array([[np.nan], [1.0], [np.inf], [2.0]]), 2) == 2.0
@@ -44,14 +45,32 @@ def test_edge_cases():
             search(np.zeros((1, 1)), bad)
 
 
-def test_exactly_ten_counts_are_charged_for_every_outcome():
-    for rows in (np.zeros((3, 1)), np.full((3, 1), 1e100)):
-        veil = Veil(Ledger(Budget.from_mu(1.0)))
+@pytest.mark.parametrize(("relation", "sensitivity"), [("add-remove", 1.0), ("replace", math.sqrt(2))])
+def test_a_histogram_and_five_counts_are_charged_for_every_outcome(relation, sensitivity):
+    for rows in (np.zeros((0, 1)), np.zeros((3, 1)), np.full((3, 1), 1e100)):
+        veil = Veil(Ledger(Budget.from_mu(1.0), relation=relation))
         search(rows, 2, veil=veil)
-        (entry,) = veil.ledger.entries
-        assert (entry.releases, entry.draws, entry.sensitivity) == (10, 10, 1.0)
-        assert entry.scale == pytest.approx(math.sqrt(10) / 0.5)
+        histogram, counts = veil.ledger.entries
+        assert (histogram.releases, histogram.draws) == (1, 65)
+        assert histogram.sensitivity == pytest.approx(sensitivity)
+        assert histogram.scale == pytest.approx(sensitivity * math.sqrt(2) / 0.5)
+        assert (counts.releases, counts.draws, counts.sensitivity) == (5, 5, 1.0)
+        assert counts.scale == pytest.approx(math.sqrt(10) / 0.5)
         assert veil.ledger.mu == pytest.approx(0.5)
+
+
+def test_noise_leads_no_search_far_away():
+    """With 316 units and noise of 63 on counts, a binary search over all edges would end far away in 2 of 100."""
+    rows = 300 + np.random.default_rng(0).normal(size=(316, 3))
+    found = [search(rows, 158, source=SeededBytes(seed), mu=0.05) for seed in range(300)]
+    assert min(found) > 100
+    assert max(found) < 10_000
+
+
+def test_units_beyond_all_edges_count():
+    """They are most of the units, so the radius is the largest edge, and not that of the others."""
+    rows = np.r_[np.ones(1000), np.full(9000, 1e100)][:, None]
+    assert search(rows, 5000, source=None) == EDGES[-1]
 
 
 def test_with_many_units_noise_has_little_effect():
@@ -70,7 +89,7 @@ def near_search(rows, target, *, source=no_noise, mu=0.5, edges=NEAR):
     found = radius_search(
         population, centre=np.zeros(population.shape), target=target, mu=mu, veil=veil, edges=edges
     )
-    assert found.count_noise == pytest.approx(veil.ledger.entries[0].scale, rel=1e-6)
+    assert found.count_noise == pytest.approx(veil.ledger.entries[-1].scale, rel=1e-6)
     return found.value, veil.ledger
 
 
@@ -81,7 +100,7 @@ def test_the_noise_of_counts_is_stated(relation, edges):
     veil = Veil(Ledger(Budget.from_mu(1.0), relation=relation))
     population = TensorPopulation(np.ones((5, 1)))
     found = radius_search(population, centre=np.zeros(1), target=3, mu=0.25, veil=veil, edges=edges)
-    (entry,) = veil.ledger.entries
+    entry = veil.ledger.entries[-1]
     assert found.count_noise == count_noise(0.25, edges=edges) == pytest.approx(entry.scale, rel=1e-6)
 
 

@@ -260,8 +260,29 @@ UNITS = (
     Mutant(
         "a radius search states the noise of a single count",
         "src/eigenveil/mechanisms/radius.py",
-        "return math.sqrt(queries_over(edges)) / mu",
+        "return math.sqrt(queries_over(edges)) / _split(mu, edges)[1]",
         "return 1 / mu",
+        ("tests/mechanisms/test_radius.py",),
+    ),
+    Mutant(
+        "a radius search pays for its counts, but not for its histogram",
+        "src/eigenveil/mechanisms/radius.py",
+        "split_mu(mu, [float(edges.size > NEAR), 1.0])",
+        "(mu if edges.size > NEAR else 0.0, mu)",
+        ("tests/mechanisms/test_radius.py",),
+    ),
+    Mutant(
+        "under replace a histogram of norms is charged as if one bin changed",
+        "src/eigenveil/privacy/relation.py",
+        "return math.nextafter(math.sqrt(2.0), 2.0) if self is Relation.REPLACE else 1.0",
+        "return 1.0",
+        ("tests/mechanisms/test_sensitivity.py",),
+    ),
+    Mutant(
+        "a bin of a radius search counts as occupied whatever the noise",
+        "src/eigenveil/mechanisms/radius.py",
+        "_OCCUPIED = 3.5",
+        "_OCCUPIED = 0.5",
         ("tests/mechanisms/test_radius.py",),
     ),
     Mutant(

@@ -7,8 +7,9 @@ import numpy as np
 from eigenveil.algorithms import counting
 from eigenveil.engines import plans
 from eigenveil.estimators import standardise
-from eigenveil.mechanisms import Noisy, NoisyMean, norm_curve, radius
+from eigenveil.mechanisms import Noisy, NoisyMean
 from eigenveil.mechanisms.noise.veil import Grant
+from eigenveil.mechanisms.radius import PaidSearch
 from eigenveil.privacy import Relation
 
 
@@ -25,12 +26,10 @@ def noise_too_small(patch, thinner):
 def radius_for_free(patch):
     """Radius searches look at exact counts."""
 
-    def first_enough(counts, *, target, grant):
-        del grant
-        return int(np.argmax(np.append(counts, np.inf) >= target)) if target <= counts[-1] else counts.size - 1
+    def first_enough(_, within, *, target):
+        return int(np.argmax(within[:-1] >= target)) if target <= within[-2] else within.size - 2
 
-    for module in (radius, norm_curve):
-        patch.setattr(module, "first_enough", first_enough)
+    patch.setattr(PaidSearch, "first_enough", first_enough)
 
 
 def number_for_free(patch):

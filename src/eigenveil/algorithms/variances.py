@@ -308,7 +308,7 @@ class _ToBuy:
     @property
     def for_radius(self) -> Asked:
         """Query of the radius search."""
-        return Asked(self.population, self.centre, self.edges)
+        return Asked(self.population, self.centre, np.append(self.edges, np.inf))
 
     def for_sum(self, radius: float) -> Asked:
         """Return the query of the sum and of a count within its radius."""

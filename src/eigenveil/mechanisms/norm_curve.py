@@ -2,7 +2,6 @@
 
 NormCurve({a_i}, C, n_hat, mu):
   1  find the radius that contains 3/4 of the units, by the search of `radius_search`   # 40 % of mu^2
-     (a smaller share, down to half, where the noise on counts is too large)
   2  noisy counts of units between 33 edges of the search grid around that radius       # 60 %
   3  share of the units beyond each edge: partial sums from the largest edge downwards, 0 where noise dominates,
      non-increasing in the radius
@@ -10,7 +9,6 @@ NormCurve({a_i}, C, n_hat, mu):
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,10 +16,9 @@ import numpy as np
 from eigenveil._typing import FloatArray
 from eigenveil.engines.population import Population
 from eigenveil.mechanisms.noise.veil import Veil
-from eigenveil.mechanisms.radius import EDGES, count_noise, first_enough, queries_over, reachable_quantile
+from eigenveil.mechanisms.radius import EDGES, buy_search, count_noise
 from eigenveil.privacy.budget import split_mu
 from eigenveil.privacy.entries import Purpose
-from eigenveil.privacy.relation import Relation
 
 ANCHOR, ANCHOR_SHARE = 0.75, 0.4
 """The share of the units within the anchor, which is the radius of step 1, and the share of mu^2 that its search
@@ -48,12 +45,15 @@ class NormCurve:
         The mean of max(norm - radius, 0) at each radius.
     count_noise : float
         Standard deviation of the noise on each count of a radius search that costs as much as the curve.
+    noise : array
+        Standard deviation of the noise on `beyond`, before it was made non-increasing.
     """
 
     edges: FloatArray
     beyond: FloatArray
     excess: FloatArray
     count_noise: float
+    noise: FloatArray
 
     @property
     def median(self) -> float:
@@ -119,18 +119,14 @@ def norm_curve(
     """
     mu_anchor, mu_counts = split_mu(mu, [ANCHOR_SHARE, 1 - ANCHOR_SHARE])
     n_hat = max(float(n_hat), 1.0)
-    sensitivity = math.sqrt(2.0) if veil.relation is Relation.REPLACE else 1.0
-    queries = queries_over(EDGES)
-    for_anchor = veil.gaussian(
-        f"{what}: anchor", mu=mu_anchor, sensitivity=1.0, draws=queries, releases=queries, purpose=purpose
-    )
+    sensitivity = veil.relation.distance_between_histograms
+    search = buy_search(veil, mu_anchor, what=f"{what}: anchor", purpose=purpose)
     for_counts = veil.gaussian(
         f"{what}: counts", mu=mu_counts, sensitivity=sensitivity, draws=BELOW + ABOVE + 1, purpose=purpose
     )
     within = population.counts_within(centre, np.append(EDGES, np.inf))
     # 1
-    share = reachable_quantile(ANCHOR, n_hat=n_hat, mu=mu_anchor)
-    anchor = first_enough(within[:-1], target=share * n_hat, grant=for_anchor)
+    anchor = search.first_enough(within, target=ANCHOR * n_hat)
     # 2
     near = slice(max(anchor - BELOW, 0), min(anchor + ABOVE + 1, EDGES.size))
     edges = EDGES[near]
@@ -144,4 +140,4 @@ def norm_curve(
     pieces = (beyond[1:] + beyond[:-1]) / 2 * np.diff(edges)
     last = beyond[-1] * edges[-1]  # assume that units beyond the last edge are twice as far away
     excess = np.append(np.cumsum(pieces[::-1])[::-1], 0.0) + last
-    return NormCurve(edges, beyond, excess, count_noise(mu))
+    return NormCurve(edges, beyond, excess, count_noise(mu), noise / n_hat)

@@ -25,7 +25,6 @@ from eigenveil.mechanisms.noise.veil import Veil
 from eigenveil.operators import PeopleOperator, RowsOperator, made_of_rows
 from eigenveil.operators.operator import cut
 from eigenveil.privacy.entries import Purpose
-from eigenveil.privacy.relation import Relation
 
 MOST_CELLS = 1 << 24
 """Largest number of cells; each cell gets its own noise."""
@@ -180,7 +179,9 @@ def score_histogram(
         raise InvalidInputError("a score histogram needs rows or people: units given as matrices have no scores.")
     if operator.d != grid.d:
         raise InvalidInputError(f"expected rows with {grid.d} columns, got {operator.d} columns.")
-    grant = veil.gaussian(what, mu=mu, sensitivity=_sensitivity(veil), draws=grid.size, purpose=Purpose.SCORES)
+    grant = veil.gaussian(
+        what, mu=mu, sensitivity=veil.relation.distance_between_histograms, draws=grid.size, purpose=Purpose.SCORES
+    )
     whole = (1 << -grant.exponent) if grant.exponent <= 0 else 0
     sums = population.reduce(CellQuery(operator=operator.without_data(), grid=grid, whole=whole))
     noisy = grant.release(sums).reshape(grid.groups or 1, -1)
@@ -290,10 +291,6 @@ def _sparse_scores(values: Any, grid: ScoreGrid) -> tuple[FloatArray, FloatArray
         sums = sums_by(of_row_own, n, [*columns, x_own * x_own])
     scores = sums[:, :-1] - [math.fsum(axis * grid.origin) for axis in grid.axes.T]
     return scores, sums[:, -1], sums_by(of_row[~own], n, [x[~own]])[:, 0]
-
-
-def _sensitivity(veil: Veil) -> float:
-    return math.nextafter(math.sqrt(2.0), 2.0) if veil.relation is Relation.REPLACE else 1.0
 
 
 def _check_edges(edges: FloatArray) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 from eigenveil.errors import InvalidInputError
@@ -44,6 +45,15 @@ class Relation(Enum):
         under every relation.)
         """
         return 2.0 * reach if self is Relation.REPLACE else reach
+
+    @property
+    def distance_between_histograms(self) -> float:
+        """Largest L2 distance between histograms of neighbouring datasets if each unit is in at most one bin.
+
+        Adding, removing or emptying a unit changes one bin by 1. Replacing a unit changes two bins by 1: the
+        distance is sqrt(2), rounded up.
+        """
+        return math.nextafter(math.sqrt(2.0), 2.0) if self is Relation.REPLACE else 1.0
 
     @property
     def part_must_survive(self) -> str:

@@ -76,7 +76,12 @@ def test_printed_mu_always_fits():
 
 def test_everything_bought_adds_up():
     release = dp_gauss_1(ROWS, 2, epsilon=1.0, delta=1e-6)
-    assert [e.what for e in release.ledger.entries] == ["number of units", "bound: radius", "second moment"]
+    assert [e.what for e in release.ledger.entries] == [
+        "number of units",
+        "bound: radius, histogram",
+        "bound: radius",
+        "second moment",
+    ]
     assert release.ledger.epsilon(1e-6) == pytest.approx(1.0)
     assert release.private
 

@@ -130,7 +130,12 @@ def test_non_private_limit():
 
 def test_everything_bought_adds_up_and_learns():
     release = dp_power_method(np.tile(ROWS, (10, 1)), 1, epsilon=1.0, delta=1e-6, oversampling=1, start=START)
-    assert [e.what for e in release.ledger.entries][:3] == ["start", "number of units", "bound: radius"]
+    assert [e.what for e in release.ledger.entries][:4] == [
+        "start",
+        "number of units",
+        "bound: radius, histogram",
+        "bound: radius",
+    ]
     assert release.ledger.epsilon(1e-6) == pytest.approx(1.0)
     assert release.diagnostics["rounds"] == 2
     assert release.components.shape == (1, 5)

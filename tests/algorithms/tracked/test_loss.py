@@ -39,11 +39,11 @@ def test_the_loss_of_an_error_is_its_square_over_the_gap():
     assert np.mean(lost) == pytest.approx(expected, rel=0.1)
 
 
-def curve_of(norms):
+def curve_of(norms, noise=0.0):
     edges = 2.0 ** (np.arange(-8, 25) / 4) * np.median(norms)
     beyond = np.array([np.mean(norms > edge) for edge in edges])
     excess = np.array([np.mean(np.maximum(norms - edge, 0)) for edge in edges])
-    return NormCurve(edges, beyond, excess, 0.0)
+    return NormCurve(edges, beyond, excess, 0.0, np.full(edges.size, noise))
 
 
 def clip_of(norms, noise, *, excess_weight=0.01, distance=0.0):
@@ -103,6 +103,15 @@ def test_sigma_is_clipped_less_where_noise_is_small():
     assert kept == sorted(kept)
     assert kept[0] < 0.5 < kept[1]
     assert kept[-1] == 1
+
+
+def test_sigma_is_not_shrunk_because_noise_hides_that_all_units_are_clipped():
+    """All units have norm 1, but noise says that a tenth of them are within any smaller radius."""
+    seen = curve_of(np.r_[np.ones(899), np.full(101, 1e-3)])
+    unsure = curve_of(np.r_[np.ones(899), np.full(101, 1e-3)], noise=0.1)
+    sure, careful = (clip_of_sigma(curve, d=50, k=2, noise=1.0, tuning=TUNING) for curve in (seen, unsure))
+    assert sure.radius < 0.5
+    assert careful.radius >= 1.0
 
 
 def test_loss_by_incomplete_convergence():

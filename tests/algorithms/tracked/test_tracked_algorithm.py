@@ -159,6 +159,7 @@ def test_for_k_equal_to_d_sigma_itself_is_bought():
     release = tracked_pca(data.samples, 3, epsilon=1.0, delta=1e-6)
     assert release.diagnostics.rounds == ()
     assert [entry.what for entry in release.ledger.entries if "Sigma" in entry.what] == [
+        "Sigma: anchor, histogram",
         "Sigma: anchor",
         "Sigma: counts",
         "Sigma",

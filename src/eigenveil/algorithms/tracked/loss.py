@@ -151,20 +151,25 @@ def clip_of_sigma(curve: NormCurve, *, d: int, k: int, noise: float, tuning: Tun
     yet known: eigenvalues are assumed to fall as 1/j. Where noise is small next to the mean eigenvalue
     (`cheap_noise`), no observed unit is clipped: a direction in which a few units lie far out would lose its
     variance, and its place in the order.
+
+    Where noise in the curve could hide it, the radius is raised until enough units are within it: if all were
+    clipped, the release would be shrunk as a whole, and so would be the centre of later questions.
     """
     edge = noise_edge(d, noise)
     guess = 1 / np.arange(1.0, d + 1)
     taken = float(guess[min(k, d - 1)] / guess.sum()) * curve.excess
     cheap = tuning.cheap_noise * (curve.median / d) / edge
-    return _least(curve, (curve.edges * edge) ** 2 + taken**2, tuning, cheap)
+    return _least(curve, (curve.edges * edge) ** 2 + taken**2, tuning, noise=curve.noise, cheap=cheap)
 
 
-def _least(curve: NormCurve, losses: FloatArray, tuning: Tuning, cheap: float = 0.0) -> ClipChoice:
-    """Return the radius of least loss that leaves enough units unchanged.
+def _least(
+    curve: NormCurve, losses: FloatArray, tuning: Tuning, *, noise: FloatArray | float = 0.0, cheap: float = 0.0
+) -> ClipChoice:
+    """Return the radius of least loss that leaves enough units unchanged, even if `noise` more are beyond it.
 
     The radius is raised, to at most `cheap`, so that it includes all observed units.
     """
-    allowed = curve.beyond <= 1 - tuning.least_kept
+    allowed = curve.beyond + noise <= 1 - tuning.least_kept
     if not allowed.any():
         allowed = curve.edges >= curve.median
     best = int(np.argmin(np.where(allowed, losses, math.inf)))
