@@ -3,7 +3,7 @@
 Bounds({A_i}, beta, n, q):
   1  n_hat <- n if declared public, else a noisy count                            # 1 % of mu^2; free under replace
   2  R <- beta^2 if declared public, else the smallest edge of the public grid within which q n_hat of the
-          Frobenius norms ||A_i||_F lie, by a noisy search (`radius_search`)        # 6 % of mu^2
+          Frobenius norms ||A_i||_F lie, by a noisy search (`radius_search`)      # 6 % of mu^2
   3  return n_hat, R and what is left of mu
 """
 
