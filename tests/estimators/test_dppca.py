@@ -169,8 +169,8 @@ def test_scaling_people_and_sparse_rows():
     ids = np.arange(3000) % 1000
     people = DPPCA(2, epsilon=8.0, scale="private", random_state=0).fit(X, units=ids)
     assert np.allclose(people.scale_ / SPREAD, 1, atol=0.5)
-    thin = DPPCA(2, scale="private", random_state=0).fit(sparse.csr_array(X))
-    dense = DPPCA(2, scale="private", random_state=0).fit(X)
+    thin = DPPCA(2, epsilon=8.0, scale="private", random_state=0).fit(sparse.csr_array(X))
+    dense = DPPCA(2, epsilon=8.0, scale="private", random_state=0).fit(X)
     assert np.allclose(thin.scale_, dense.scale_, rtol=1e-3)
     assert np.allclose(thin.transform(sparse.csr_array(X)), dense.transform(X), atol=0.05)
 

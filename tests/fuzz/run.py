@@ -97,12 +97,15 @@ def write_line(name: str, seconds: int, tried: str, outcome: str) -> None:
 
 def main() -> int:
     """Run the targets; the exit code says whether one of them broke."""
+    names = sorted(path.name for path in CORPUS.iterdir())
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("targets", nargs="*", metavar="TARGET", choices=sorted(p.name for p in CORPUS.iterdir()))
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"by default all: {', '.join(names)}")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("--keep", action="store_true", help="keep a few inputs that reach new code")
     parser.add_argument("--alone", metavar="FOLDER", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if unknown := set(options.targets) - set(names):
+        parser.error(f"no such target: {', '.join(sorted(unknown))}")
     if options.alone:
         try:
             search_with_atheris(options.targets[0], options.seconds, Path(options.alone))
@@ -110,7 +113,7 @@ def main() -> int:
             search_at_random(options.targets[0], options.seconds)
         return 0
     broken = []
-    for name in options.targets or sorted(path.name for path in CORPUS.iterdir()):
+    for name in options.targets or names:
         with tempfile.TemporaryDirectory() as work:
             command = [sys.executable, "-m", "fuzz.run", name, "--seconds", str(options.seconds), "--alone", work]
             ended = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, errors="replace")
