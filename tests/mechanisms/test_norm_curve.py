@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eigenveil.engines import TensorPopulation
-from eigenveil.mechanisms import Veil, no_noise
+from eigenveil.mechanisms import SeededBytes, Veil, no_noise
 from eigenveil.mechanisms.norm_curve import ABOVE, ANCHOR_SHARE, BELOW, norm_curve
 from eigenveil.mechanisms.radius import EDGES
 from eigenveil.privacy import Budget, Ledger
@@ -51,7 +51,7 @@ def test_charges():
         assert (histogram.releases, histogram.draws) == (1, 65)
         assert histogram.sensitivity == pytest.approx(sensitivity)
         assert (anchor.releases, anchor.draws, anchor.sensitivity) == (5, 5, 1.0)
-        assert (counts.releases, counts.draws) == (1, BELOW + ABOVE + 1)
+        assert (counts.releases, counts.draws) == (1, BELOW + ABOVE + 2)
         assert counts.sensitivity == pytest.approx(sensitivity)
         assert ledger.mu == pytest.approx(0.5)
         assert found.count_noise == pytest.approx(anchor.scale * math.sqrt(ANCHOR_SHARE))
@@ -65,17 +65,35 @@ def test_edge_cases(norms):
     assert np.all((found.beyond >= 0) & (found.beyond <= 1))
 
 
-def test_it_reads_the_data_once():
+def test_it_reads_the_data_once_after_all_charges():
+    veil = Veil(Ledger(Budget.from_mu(1.0)))
+
     class Counted(TensorPopulation):
         reads = 0
 
         def survey(self, *args):
             Counted.reads += 1
+            assert veil.ledger.mu == pytest.approx(1.0)
             return super().survey(*args)
 
-    veil = Veil(Ledger(Budget.from_mu(1.0)))
     norm_curve(Counted(np.ones((50, 2))), centre=np.zeros(2), n_hat=50.0, mu=1.0, veil=veil)
     assert Counted.reads == 1
+
+
+def test_the_noise_of_shares_is_stated():
+    norms = np.exp2(np.random.default_rng(0).uniform(-3, 5, size=100_000))
+    curves = [curve_of(norms, source=SeededBytes(seed), mu=0.02)[0] for seed in range(300)]
+    assert len({curve.edges[0] for curve in curves}) < 3
+    curves = [curve for curve in curves if curve.edges[0] == curves[0].edges[0]]
+    for place in (12, 16, 20):
+        measured = np.std([curve.beyond[place] for curve in curves])
+        assert 0.6 * curves[0].noise[place] < measured < 1.2 * curves[0].noise[place]
+
+
+def test_shares_are_known_from_both_sides():
+    """Just above the first edge, nearly all units are beyond it; far below it, noise alone would hide that."""
+    found = [curve_of(np.ones(1000), source=SeededBytes(seed), mu=0.05)[0] for seed in range(40)]
+    assert max(abs(curve.beyond[0] - 1) for curve in found) < 0.15
 
 
 def test_tails_dominated_by_noise_are_empty():

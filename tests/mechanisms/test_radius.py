@@ -8,6 +8,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil, no_noise, radius_search
 from eigenveil.mechanisms.radius import EDGES, count_noise
 from eigenveil.privacy import Budget, Ledger
+from support.veils import WatchedVeil, worst_ratio
 
 
 def search(rows, target, *, source=no_noise, mu=0.5, veil=None):
@@ -65,6 +66,42 @@ def test_noise_leads_no_search_far_away():
     found = [search(rows, 158, source=SeededBytes(seed), mu=0.05) for seed in range(300)]
     assert min(found) > 100
     assert max(found) < 10_000
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_where_the_search_continues_depends_on_the_noisy_histogram_alone(relation):
+    """With one unit more, a bin would count as occupied by exact counts, and all later counts would differ."""
+    ledgers = [Ledger(Budget.from_mu(1.0), relation=relation) for _ in range(2)]
+    few = math.floor(3.5 * math.sqrt(2) * ledgers[0].relation.distance_between_histograms / 0.5)
+    near, far = np.ones(few), np.full(1000, 2.0**40)
+    other = np.r_[near, 1.0, far[: 999 if relation == "replace" else 1000]]
+    first = WatchedVeil(ledgers[0], source=no_noise)
+    search(np.r_[near, far][:, None], few, veil=first)
+    second = WatchedVeil(ledgers[1], source=no_noise, transcript=first.seen)
+    search(other[:, None], few, veil=second)
+    assert worst_ratio(first.seen, second.seen) <= 1 + 1e-9
+
+
+def test_it_is_paid_for_before_the_data_are_read():
+    veil = Veil(Ledger(Budget.from_mu(1.0)))
+
+    class Watched(TensorPopulation):
+        def survey(self, *args):
+            assert veil.ledger.mu == pytest.approx(0.5)
+            return super().survey(*args)
+
+    radius_search(Watched(np.ones((50, 2))), centre=np.zeros(2), target=25, mu=0.5, veil=veil)
+
+
+def test_a_target_that_is_not_reached_ends_above_the_last_units():
+    rows = np.r_[np.ones(1000), np.full(1000, 2.0**40)][:, None]
+    assert 2.0**40 <= search(rows, 5000) <= 2.0**50
+
+
+def test_units_just_below_a_bin_are_found_if_their_own_bin_looks_empty():
+    edge = EDGES[16 * 33 - 1]  # the last of a bin
+    rows = np.r_[np.full(3, edge), np.full(1000, EDGES[16 * 33 + 5])][:, None]
+    assert search(rows, 2) == edge
 
 
 def test_units_beyond_all_edges_count():

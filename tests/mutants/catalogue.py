@@ -279,6 +279,28 @@ UNITS = (
         ("tests/mechanisms/test_sensitivity.py",),
     ),
     Mutant(
+        "a radius search chooses its bin by exact counts",
+        "src/eigenveil/mechanisms/radius.py",
+        "np.flatnonzero(noisy > _OCCUPIED * histogram.scale)",
+        "np.flatnonzero(counts > _OCCUPIED * histogram.scale)",
+        ("tests/mechanisms/test_radius.py",),
+    ),
+    Mutant(
+        "a radius search reads the data before it is paid for",
+        "src/eigenveil/mechanisms/radius.py",
+        "    search = buy_search(veil, mu, edges=edges, what=what, purpose=purpose)\n",
+        "    population.counts_within(centre, edges)\n"
+        "    search = buy_search(veil, mu, edges=edges, what=what, purpose=purpose)\n",
+        ("tests/mechanisms/test_radius.py",),
+    ),
+    Mutant(
+        "a curve of norms states no noise",
+        "src/eigenveil/mechanisms/norm_curve.py",
+        "count_noise(mu), noise / n_hat)",
+        "count_noise(mu), 0 * noise)",
+        ("tests/mechanisms/test_norm_curve.py",),
+    ),
+    Mutant(
         "a bin of a radius search counts as occupied whatever the noise",
         "src/eigenveil/mechanisms/radius.py",
         "_OCCUPIED = 3.5",

@@ -1,10 +1,10 @@
 """A noisy curve of the distances of units from a public centre, from which a clipping radius can be chosen.
 
 NormCurve({a_i}, C, n_hat, mu):
-  1  find the radius that contains 3/4 of the units, by the search of `radius_search`   # 40 % of mu^2
-  2  noisy counts of units between 33 edges of the search grid around that radius       # 60 %
-  3  share of the units beyond each edge: partial sums from the largest edge downwards, 0 where noise dominates,
-     non-increasing in the radius
+  1  find the radius that contains 3/4 of the units, by the search of `radius_search`       # 40 % of mu^2
+  2  noisy counts of units below, between and beyond 33 edges of the search grid around it  # 60 %
+  3  share of the units beyond each edge: the average, by precision, of the sum of the counts beyond it and of
+     n_hat minus the sum of the counts below it; 0 where noise dominates; non-increasing in the radius
 """
 
 from __future__ import annotations
@@ -93,11 +93,11 @@ def norm_curve(
     Formal guarantees
     -----------------
     *Anchor:* as in `radius_search`. *Counts:* the computed norm of a unit depends on that unit alone. It places
-    the unit between at most one pair of edges, or beyond the last edge. Adding, removing or emptying a unit
-    changes one count by 1: L2 sensitivity 1. Replacing a unit changes two counts by 1: L2 sensitivity sqrt(2).
-    Each count gets noise of standard deviation sensitivity/mu. The edges depend on releases only. By composition,
-    the anchor and the counts together are mu-GDP. Everything else is post-processing. The data are read once, for
-    the counts at all edges.
+    the unit below the first edge, between one pair of edges, or beyond the last one. Adding, removing or emptying
+    a unit changes one count by 1: L2 sensitivity 1. Replacing a unit changes two counts by 1: L2 sensitivity
+    sqrt(2). Each count gets noise of standard deviation sensitivity/mu. The edges depend on releases only. By
+    composition, the anchor and the counts together are mu-GDP. Everything else is post-processing. The data are
+    read once, for the counts at all edges.
 
     ==============================  ==================================================================
     edge case                       result
@@ -122,7 +122,7 @@ def norm_curve(
     sensitivity = veil.relation.distance_between_histograms
     search = buy_search(veil, mu_anchor, what=f"{what}: anchor", purpose=purpose)
     for_counts = veil.gaussian(
-        f"{what}: counts", mu=mu_counts, sensitivity=sensitivity, draws=BELOW + ABOVE + 1, purpose=purpose
+        f"{what}: counts", mu=mu_counts, sensitivity=sensitivity, draws=BELOW + ABOVE + 2, purpose=purpose
     )
     within = population.counts_within(centre, np.append(EDGES, np.inf))
     # 1
@@ -130,10 +130,13 @@ def norm_curve(
     # 2
     near = slice(max(anchor - BELOW, 0), min(anchor + ABOVE + 1, EDGES.size))
     edges = EDGES[near]
-    counts = for_counts.release(for_counts.on_grid(np.diff(np.append(within[near], within[-1]))))
+    counts = for_counts.release(for_counts.on_grid(np.diff(np.append(within[near], within[-1]), prepend=0)))
     # 3
-    tails = np.cumsum(counts[::-1])[::-1]
-    noise = sensitivity / mu_counts * np.sqrt(np.arange(edges.size, 0, -1.0))
+    from_above, from_below = np.cumsum(counts[:0:-1])[::-1], n_hat - np.cumsum(counts[:-1])
+    # each sum has the noise of as many bins; that of n_hat counts as one more
+    bins_above, bins_below = np.arange(edges.size, 0, -1.0), np.arange(2.0, edges.size + 2)
+    tails = (from_above * bins_below + from_below * bins_above) / (bins_above + bins_below)
+    noise = sensitivity / mu_counts * np.sqrt(1 / (1 / bins_above + 1 / bins_below))
     seen = np.logical_and.accumulate(tails > SEEN * noise)
     beyond = np.maximum.accumulate(np.where(seen, tails, 0.0)[::-1])[::-1] / n_hat
     beyond = np.minimum(beyond, 1.0)

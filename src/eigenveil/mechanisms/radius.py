@@ -85,7 +85,7 @@ def radius_search(
     ==============================  ==================================================================
     no units, few units             depends on noise alone
     all equal                       the edge just above the common norm, unless noise hides it
-    a bin has few of the units      treated as empty; the search may end up to 16 times too low or too high
+    norms spread over many bins     bins with few units each are treated as empty: the result can be far off
     zero norms                      the smallest edge, 2^-128 by default
     norms above the largest edge    the largest edge, 2^127.75 by default
     nan, inf, norm overflows        such a unit is in no count
@@ -174,7 +174,10 @@ class PaidSearch:
 def buy_search(
     veil: Veil, mu: float, *, edges: FloatArray = EDGES, what: str = "radius", purpose: Purpose = Purpose.OTHER
 ) -> PaidSearch:
-    """Pay `mu` for a radius search over `edges`, before the data are read."""
+    """Pay `mu` for a radius search over `edges`, before the data are read.
+
+    There are two charges. If the second is refused, the first remains, although nothing was released.
+    """
     mu_histogram, mu_counts = _split(mu, edges)
     histogram = None
     if mu_histogram:
@@ -206,7 +209,8 @@ def count_noise(mu: float, *, edges: FloatArray = EDGES) -> float:
 def reachable_quantile(wanted: float, *, n_hat: float, mu: float, edges: FloatArray = EDGES) -> float:
     """Return the largest quantile up to `wanted` whose radius search is robust to noise; at least the median.
 
-    A search for q n_hat units ends at the largest edge if noise hides that all of them are within a smaller one.
+    A search for q n_hat units ends at the largest edge, or the largest of the 32 that remain after the histogram,
+    if noise hides that all of them are within a smaller one.
     Therefore (1 - q) n_hat is kept above 4.5 standard deviations of the noise on a count.
 
     Examples

@@ -167,11 +167,11 @@ def _least(
 ) -> ClipChoice:
     """Return the radius of least loss that leaves enough units unchanged, even if `noise` more are beyond it.
 
+    A radius of at least the median of the curve is always allowed.
+
     The radius is raised, to at most `cheap`, so that it includes all observed units.
     """
-    allowed = curve.beyond + noise <= 1 - tuning.least_kept
-    if not allowed.any():
-        allowed = curve.edges >= curve.median
+    allowed = (curve.beyond + noise <= 1 - tuning.least_kept) | (curve.edges >= curve.median)
     best = int(np.argmin(np.where(allowed, losses, math.inf)))
     seen = int(np.count_nonzero(curve.beyond))  # the first edge beyond which no unit was observed
     best = max(best, min(seen, int(np.count_nonzero(curve.edges <= cheap)) - 1))
