@@ -85,9 +85,9 @@ def test_the_noise_of_shares_is_stated():
     curves = [curve_of(norms, source=SeededBytes(seed), mu=0.02)[0] for seed in range(300)]
     assert len({curve.edges[0] for curve in curves}) < 3
     curves = [curve for curve in curves if curve.edges[0] == curves[0].edges[0]]
-    for place in (12, 16, 20):
+    for place in (3, 9, 15, 18):
         measured = np.std([curve.beyond[place] for curve in curves])
-        assert 0.6 * curves[0].noise[place] < measured < 1.2 * curves[0].noise[place]
+        assert 0.8 * curves[0].noise[place] < measured < 1.2 * curves[0].noise[place]
 
 
 def test_shares_are_known_from_both_sides():
