@@ -105,7 +105,7 @@ def test_positions_of_arrays(eigenveil, tables, tmp_path):
 def test_a_map_of_groups_of_an_encoded_table(eigenveil, tables, tmp_path):
     answer = eigenveil(
         "fit", tables / "clinic.csv", "-k", 2, "--epsilon", 20, "--seed", 0, "--units", "person_id",
-        *CHOSEN, *ENCODED, "--fill", "*=0", "--score-map", 1,
+        "--columns", "site,bmi,lab_*", "--encode", "site=north, south", "--fill", "*=0", "--score-map", 1,
         "--score-groups", "site=north,west", "--out", tmp_path / "model", "--json",
     )  # fmt: skip
     assert answer.code == 0, answer.err
