@@ -50,6 +50,10 @@ def lines(data):
         assert found == _as_python_reads(line, width)
 
 
+BLANK = b"\r\n \t\x0b\x0c"
+"""What a blank line before the header may hold."""
+
+
 def _as_python_reads(line, width):
     """The fields of one line, by the `csv` module; empty fields if there are more or fewer than `width`."""
     text = csv_lines._plain_characters(line + b"\n").decode().removesuffix("\n")
@@ -71,7 +75,7 @@ def csv_file(data):
     body = text.removeprefix(b"\xef\xbb\xbf")
     start = 0
     if header is not False:
-        first = body.lstrip(b"\r\n \t\x0b\x0c")
+        first = body.lstrip(BLANK)
         start = len(body) - len(first) + (first + b"\n").index(b"\n") + 1
     found = body[start:].split(b"\n")
     kept = found if found[-1] else found[:-1]
@@ -98,11 +102,12 @@ def _rows_of(path, text, header):
 
 
 def _quotes_nothing(error, text):
-    """An error quotes no field of a line after the first."""
-    for line in text.split(b"\n")[1:]:
+    """An error quotes no field of a line after the first that is not blank."""
+    head, *lines = text.lstrip(BLANK).split(b"\n")
+    for line in lines:
         for field in line.split(b","):
             canary = field.decode("utf-8", "replace").strip()
-            assert len(canary) < 12 or canary not in str(error) or canary.encode() in text.split(b"\n")[0]
+            assert len(canary) < 12 or canary not in str(error) or canary.encode() in head
 
 
 # -- JSON ------------------------------------------------------------------------------------------
