@@ -8,6 +8,7 @@ BUILT_FROM := pyproject.toml constraints.txt hatch_build.py $(wildcard src/eigen
 INSTALL := -m pip install --quiet --disable-pip-version-check
 ALL_READY := $(VENV)/.all-ready
 RIVALS_READY := $(VENV)-diffprivlib/.ready $(VENV)-opendp/.ready
+TO_READ := $(shell grep '^h5py' benchmarks/real-data.txt)
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
@@ -33,8 +34,8 @@ $(READY): $(BUILT_FROM) | $(BIN)/python
 	@touch $(LIGHT) $@
 
 $(ALL_READY): $(READY)
-	@echo "installing what the site, browser tests and Spark need"
-	@$(BIN)/python $(INSTALL) -c constraints.txt -e '.[docs,browser,spark]'
+	@echo "installing what the site, browser tests, Spark and real data of benchmarks need"
+	@$(BIN)/python $(INSTALL) -c constraints.txt -e '.[docs,browser,spark]' $(TO_READ)
 	@touch $@
 
 setup: $(READY)  ## create .venv and install everything, pinned by constraints.txt
