@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import pathlib
 import secrets
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -48,14 +50,48 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
 def replacing(whole: pathlib.Path) -> Iterator[pathlib.Path]:
     """As `written_whole`, but raise `OSError` as it is."""
     part = beside(whole)
-    try:
-        yield part
-        to_disk(part)
-        part.replace(whole)
-        to_disk(whole.parent)
-    finally:
-        with contextlib.suppress(OSError):  # the first error matters
-            part.unlink(missing_ok=True)
+    with _IN_PROGRESS.one():
+        try:
+            yield part
+            to_disk(part)
+            part.replace(whole)
+            to_disk(whole.parent)
+        finally:
+            with contextlib.suppress(OSError):  # the first error matters
+                part.unlink(missing_ok=True)
+
+
+class _Writes:
+    """Files that are being written. At exit, Python stops daemon threads anywhere, so it waits for these first."""
+
+    def __init__(self) -> None:
+        self._changed, self._open, self._ending = threading.Condition(), 0, False
+        atexit.register(self._finish)
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Count one file as being written. At the end of the program, other threads start none."""
+        with self._changed:
+            main = threading.current_thread() is threading.main_thread()
+            self._changed.wait_for(lambda: main or not self._ending)
+            self._open += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._open -= 1
+                self._changed.notify_all()
+
+    def _finish(self) -> None:
+        """Wait until no file is being written."""
+        with self._changed:
+            self._ending = True
+            self._changed.wait_for(lambda: self._open == 0, timeout=_LONGEST_WRITE)
+
+
+_IN_PROGRESS = _Writes()
+_LONGEST_WRITE = 10.0
+"""Seconds that the end of the program waits for files that are being written."""
 
 
 @contextmanager
