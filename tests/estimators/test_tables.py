@@ -75,7 +75,8 @@ def in_form(form, frame, folder):
     if form == "arrow":
         return pa.Table.from_pandas(frame, preserve_index=False)
     if form.startswith("polars"):
-        return pl.from_pandas(frame).lazy() if form == "polars lazy" else pl.from_pandas(frame)
+        made = pl.from_arrow(pa.Table.from_pandas(frame, preserve_index=False))
+        return made.lazy() if form == "polars lazy" else made
     path = folder / f"table.{form}"
     {"parquet": frame.to_parquet, "feather": frame.to_feather, "csv": frame.to_csv}[form](
         path, **({"index": False} if form == "csv" else {})
