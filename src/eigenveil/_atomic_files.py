@@ -62,36 +62,52 @@ def replacing(whole: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 class _Writes:
-    """Files that are being written. At exit, Python stops daemon threads anywhere, so it waits for these first."""
+    """Files that are being written. At exit, Python stops daemon threads anywhere, so it waits for these first.
+
+    A forked process has only the thread that forked it, so it counts from nothing: files that other threads of its
+    parent were writing are not its own.
+    """
 
     def __init__(self) -> None:
-        self._changed, self._open, self._ending = threading.Condition(), 0, False
+        self._start()
         atexit.register(self._finish)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._start)
+
+    def _start(self) -> None:
+        """Count from nothing, with a lock that no other thread can hold."""
+        self._changed, self._ending = threading.Condition(), False
+        self._writers: list[int] = []
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """Count one file as being written. At the end of the program, other threads start none."""
-        with self._changed:
-            main = threading.current_thread() is threading.main_thread()
-            self._changed.wait_for(lambda: main or not self._ending)
-            self._open += 1
+        """Count one file as being written. At the end of the program, other threads wait before they start one."""
+        writer = threading.get_ident()
+        main = threading.current_thread() is threading.main_thread()
         try:
+            with self._changed:
+                # not forever: an exit hook may wait for this thread
+                self._changed.wait_for(
+                    lambda: main or not self._ending or writer in self._writers, timeout=_LONGEST_WRITE
+                )
+                self._writers.append(writer)
             yield
         finally:
             with self._changed:
-                self._open -= 1
+                if writer in self._writers:  # else this process was forked in the middle of the file
+                    self._writers.remove(writer)
                 self._changed.notify_all()
 
     def _finish(self) -> None:
         """Wait until no file is being written."""
         with self._changed:
             self._ending = True
-            self._changed.wait_for(lambda: self._open == 0, timeout=_LONGEST_WRITE)
+            self._changed.wait_for(lambda: not self._writers, timeout=_LONGEST_WRITE)
 
 
 _IN_PROGRESS = _Writes()
 _LONGEST_WRITE = 10.0
-"""Seconds that the end of the program waits for files that are being written."""
+"""Seconds that the end of the program waits for files that are being written, and other threads for that end."""
 
 
 @contextmanager

@@ -1,7 +1,10 @@
 """The end of a program waits for files that other threads are writing."""
 
+import os
 import subprocess
 import sys
+
+import pytest
 
 PROGRAM = """
 import pathlib, sys, threading, time
@@ -25,3 +28,99 @@ begun.wait()
 def test_no_part_is_left_by_a_daemon_thread(tmp_path):
     subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path)], check=True, timeout=60)  # noqa: S603
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"file-0": "all of it"}
+
+
+FORKED = """
+import os, pathlib, sys, threading, time
+from eigenveil._atomic_files import _IN_PROGRESS, written_whole
+
+folder, begun, forked = pathlib.Path(sys.argv[1]), threading.Barrier(3), threading.Event()
+
+def write():
+    with written_whole(folder / "parent") as part:
+        part.write_text("all of it")
+        writing.set()
+        begun.wait()
+        forked.wait()
+
+def hold():
+    writing.wait()
+    with _IN_PROGRESS._changed:
+        begun.wait()
+        forked.wait()
+
+writing = threading.Event()
+threading.Thread(target=write, daemon=True).start()
+threading.Thread(target=hold, daemon=True).start()
+begun.wait()
+child = os.fork()
+if not child:
+    with written_whole(folder / "child") as part:
+        part.write_text("all of it")
+    start = time.monotonic()
+    _IN_PROGRESS._finish()
+    os._exit(time.monotonic() - start > 5)
+forked.set()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_process_does_not_wait_for_files_of_its_parent(tmp_path):
+    subprocess.run([sys.executable, "-c", FORKED, str(tmp_path)], check=True, timeout=60)  # noqa: S603
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+        ("parent", "child"), "all of it"
+    )
+
+
+NESTED = """
+import pathlib, sys, threading, time
+from eigenveil._atomic_files import written_whole
+
+folder, begun = pathlib.Path(sys.argv[1]), threading.Event()
+
+def write():
+    with written_whole(folder / "outer") as part:
+        begun.set()
+        time.sleep(0.2)
+        with written_whole(folder / "inner") as inner:
+            inner.write_text("all of it")
+        part.write_text("all of it")
+
+threading.Thread(target=write, daemon=True).start()
+begun.wait()
+"""
+
+
+def test_a_file_written_within_another_is_finished(tmp_path):
+    subprocess.run([sys.executable, "-c", NESTED, str(tmp_path)], check=True, timeout=60)  # noqa: S603
+    assert {path.name for path in tmp_path.iterdir()} == {"outer", "inner"}
+
+
+JOINED = """
+import atexit, pathlib, sys, threading
+
+folder, over = pathlib.Path(sys.argv[1]), threading.Event()
+
+@atexit.register  # before eigenveil's own, so it runs after it
+def close():
+    over.set()
+    worker.join()
+
+from eigenveil import _atomic_files
+
+_atomic_files._LONGEST_WRITE = 0.2
+
+def write():
+    over.wait()
+    with _atomic_files.written_whole(folder / "last") as part:
+        part.write_text("all of it")
+
+worker = threading.Thread(target=write, daemon=True)
+worker.start()
+"""
+
+
+def test_an_exit_hook_can_wait_for_a_thread_that_writes(tmp_path):
+    subprocess.run([sys.executable, "-c", JOINED, str(tmp_path)], check=True, timeout=60)  # noqa: S603
+    assert (tmp_path / "last").read_text() == "all of it"
