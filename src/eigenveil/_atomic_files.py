@@ -50,7 +50,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
 def replacing(whole: pathlib.Path) -> Iterator[pathlib.Path]:
     """As `written_whole`, but raise `OSError` as it is."""
     part = beside(whole)
-    with _IN_PROGRESS.one():
+    with finished_before_exit():
         try:
             yield part
             to_disk(part)
@@ -80,7 +80,7 @@ class _Writes:
         self._writers: list[int] = []
 
     @contextmanager
-    def one(self) -> Iterator[None]:
+    def until_written(self) -> Iterator[None]:
         """Count one file as being written. At the end of the program, other threads wait before they start one."""
         writer = threading.get_ident()
         main = threading.current_thread() is threading.main_thread()
@@ -106,6 +106,8 @@ class _Writes:
 
 
 _IN_PROGRESS = _Writes()
+finished_before_exit = _IN_PROGRESS.until_written
+"""A block that the end of the program waits for, also in a daemon thread. Blocks may be nested."""
 _LONGEST_WRITE = 10.0
 """Seconds that the end of the program waits for files that are being written, and other threads for that end."""
 

@@ -82,18 +82,36 @@ def test_it_reads_the_data_once_after_all_charges():
 
 def test_the_noise_of_shares_is_stated():
     norms = np.exp2(np.random.default_rng(0).uniform(-3, 5, size=100_000))
-    curves = [curve_of(norms, source=SeededBytes(seed), mu=0.02)[0] for seed in range(300)]
-    assert len({curve.edges[0] for curve in curves}) < 3
-    curves = [curve for curve in curves if curve.edges[0] == curves[0].edges[0]]
-    for place in (3, 9, 15, 18):
-        measured = np.std([curve.beyond[place] for curve in curves])
-        assert 0.8 * curves[0].noise[place] < measured < 1.2 * curves[0].noise[place]
+    one_count = np.random.default_rng(1).normal(scale=1 / (0.02 * math.sqrt(1 - ANCHOR_SHARE)), size=300)
+    curves = [
+        (curve_of(norms, n_hat=n_hat, source=SeededBytes(seed), mu=0.02)[0], n_hat)
+        for seed, n_hat in enumerate(100_000 + one_count)
+    ]
+    assert len({curve.edges[0] for curve, _ in curves}) < 3
+    first = curves[0][0]
+    curves = [(curve, n_hat) for curve, n_hat in curves if curve.edges[0] == first.edges[0]]
+    for place in (0, 3, 9, 15, 18):
+        measured = np.std([curve.beyond[place] * n_hat for curve, n_hat in curves]) / 100_000
+        assert 0.8 * first.noise[place] < measured < 1.2 * first.noise[place]
 
 
 def test_shares_are_known_from_both_sides():
     """Just above the first edge, nearly all units are beyond it; far below it, noise alone would hide that."""
     found = [curve_of(np.ones(1000), source=SeededBytes(seed), mu=0.05)[0] for seed in range(40)]
     assert max(abs(curve.beyond[0] - 1) for curve in found) < 0.15
+
+
+@pytest.mark.parametrize("missing", [np.nan, np.inf])
+def test_units_without_a_norm_do_not_look_like_a_tail(missing):
+    found, _ = curve_of(np.r_[np.ones(8000), np.full(2000, missing)])
+    assert not found.beyond[found.edges > 1].any()
+    assert found.median == 1
+
+
+def test_the_median_is_the_last_edge_if_no_edge_contains_half_of_the_units():
+    found, _ = curve_of(np.full(5000, 1e60))
+    assert found.beyond[-1] > 0.5
+    assert found.median == found.edges[-1]
 
 
 def test_tails_dominated_by_noise_are_empty():

@@ -294,6 +294,20 @@ UNITS = (
         ("tests/mechanisms/test_radius.py",),
     ),
     Mutant(
+        "units that have no norm look like a tail of a curve of norms",
+        "src/eigenveil/mechanisms/norm_curve.py",
+        "bins_below[edges > EDGES[anchor]] = np.inf",
+        "bins_below[edges > EDGES[-1]] = np.inf",
+        ("tests/mechanisms/test_norm_curve.py",),
+    ),
+    Mutant(
+        "a curve of norms leaves the noise of n_hat out of the noise that it states",
+        "src/eigenveil/mechanisms/norm_curve.py",
+        "np.arange(2.0, edges.size + 2)",
+        "np.arange(1.0, edges.size + 1)",
+        ("tests/mechanisms/test_norm_curve.py",),
+    ),
+    Mutant(
         "a curve of norms states no noise",
         "src/eigenveil/mechanisms/norm_curve.py",
         "count_noise(mu), noise / n_hat)",

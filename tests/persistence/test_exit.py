@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from eigenveil.persistence.folders import read_folder
+
 PROGRAM = """
 import pathlib, sys, threading, time
 from eigenveil._atomic_files import written_whole
@@ -124,3 +126,30 @@ worker.start()
 def test_an_exit_hook_can_wait_for_a_thread_that_writes(tmp_path):
     subprocess.run([sys.executable, "-c", JOINED, str(tmp_path)], check=True, timeout=60)  # noqa: S603
     assert (tmp_path / "last").read_text() == "all of it"
+
+
+SAVED = """
+import functools, pathlib, sys, threading, time
+import numpy as np
+from eigenveil import _atomic_files
+from eigenveil.persistence.folders import write_folder
+
+begun, to_disk = threading.Event(), _atomic_files.to_disk
+
+def slow(path):
+    begun.set()
+    time.sleep(0.1)
+    to_disk(path)
+
+_atomic_files.to_disk = slow
+model = pathlib.Path(sys.argv[1]) / "model"
+save = functools.partial(write_folder, model, {}, {"x": np.ones(3)}, version="0")
+threading.Thread(target=save, daemon=True).start()
+begun.wait()
+"""
+
+
+def test_a_model_is_saved_completely(tmp_path):
+    subprocess.run([sys.executable, "-c", SAVED, str(tmp_path)], check=True, timeout=60)  # noqa: S603
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert read_folder(tmp_path / "model")[1]["x"].tolist() == [1, 1, 1]

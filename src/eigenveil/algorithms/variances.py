@@ -133,7 +133,7 @@ def buy_variances(
     guess : array of shape (k,)
         Rough variances along the components; public. Better guesses give less noise. Guesses that are
         wrong by a factor of 8 still work. Negative values and nan count as 0. If all are 0, searches use the whole
-        public grid, with twice as many counts.
+        public grid: a histogram of norms first, then as many counts, with more noise.
     n_hat : float
         Noisy count of the units, or their public number. Raised to at least 1.
     mu : float
@@ -143,12 +143,13 @@ def buy_variances(
 
     Formal guarantees
     -----------------
-    *All relations.* Two or three radius searches and one count (sensitivity 1 each), and two clipped sums
-    (sensitivity R under *add-remove* and *empty-slot*, 2 R under *replace*), in sequence, with fixed shares of
-    mu^2: mu-GDP in total. Everything that is read ahead is released through these alone. The contribution of a
-    unit is a function of that unit and of public numbers, bit by bit (`Operator.variances`). Windows, quantiles
-    and radii follow from `guess`, `rest`, `n_hat` and earlier releases. `explained` and `total` are clipped from
-    below after the noise is added. With k = d there is no rest: one search, one sum and one count get all of mu.
+    *All relations.* Two or three radius searches (as in `radius_search`), one count (sensitivity 1), and two
+    clipped sums (sensitivity R under *add-remove* and *empty-slot*, 2 R under *replace*), in sequence, with fixed
+    shares of mu^2: mu-GDP in total. Everything that is read ahead is released through these alone. The
+    contribution of a unit is a function of that unit and of public numbers, bit by bit (`Operator.variances`).
+    Windows, quantiles and radii follow from `guess`, `rest`, `n_hat` and earlier releases. `explained` and `total`
+    are clipped from below after the noise is added. With k = d there is no rest: one search, one sum and one count
+    get all of mu.
 
     `noise` and `total_noise` are exact standard deviations of the noise in the sums. Clipping biases the estimates
     downwards: by about half of the noise for light tails, and by more than the noise for heavy tails (log-normal

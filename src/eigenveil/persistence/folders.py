@@ -27,7 +27,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors import numpy as tensor_file
 
-from eigenveil._atomic_files import CHECK_FOLDER, beside, replacing, to_disk
+from eigenveil._atomic_files import CHECK_FOLDER, beside, finished_before_exit, replacing, to_disk
 from eigenveil.errors import InvalidInputError
 from eigenveil.persistence.json_codec import DTYPES, Arrays
 from eigenveil.persistence.strict_json import DamagedFileError, canonical, parse
@@ -42,7 +42,7 @@ _KEYS = {"format", "schema", "eigenveil", "sha256", "tensors", "content"}
 
 def write_folder(path: pathlib.Path, content: dict[str, Any], arrays: Arrays, *, version: str) -> None:
     """Create the folder, or replace the model in it."""
-    with os_errors_as("written", path):
+    with os_errors_as("written", path), finished_before_exit():
         _refuse_foreign_folder(path)
         if path.is_dir():
             _write_into(path, content, arrays, version)
