@@ -485,8 +485,20 @@ def compared(page: str, text: str) -> tuple[str, list[str]]:
         for (start, end), value in reversed(places):
             if " ".join(text[start:end].split()) != " ".join(value.split()):
                 wrong.append(f"{page}: {_start(text[start:end])} should be {_start(value)}: {_start(name)}")
-                text = text[:start] + value + text[end:]
+                text = _replaced(text, start, end, value)
     return text, wrong
+
+
+def _replaced(text: str, start: int, end: int, value: str) -> str:
+    """Return the text with another value; a line break within the value before stays, at a space nearby."""
+    broken = re.search(r"\s*\n\s*", text[start:end])
+    before = text[:start]
+    if broken and "\n" not in value:
+        if " " in value:
+            value = value.replace(" ", broken[0], 1)
+        else:
+            before = before.rstrip() + broken[0]
+    return before + value + text[end:]
 
 
 def _start(text: str) -> str:

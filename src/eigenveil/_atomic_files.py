@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import math
 import os
 import pathlib
 import secrets
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -48,24 +50,30 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
 
 @contextmanager
 def replacing(whole: pathlib.Path) -> Iterator[pathlib.Path]:
-    """As `written_whole`, but raise `OSError` as it is."""
-    part = beside(whole)
+    """As `written_whole`, but raise `OSError` as it is.
+
+    A process that is forked within the block leaves the file to its parent.
+    """
+    part, writer = beside(whole), os.getpid()
     with finished_before_exit():
         try:
             yield part
-            to_disk(part)
-            part.replace(whole)
-            to_disk(whole.parent)
+            if os.getpid() == writer:
+                to_disk(part)
+                part.replace(whole)
+                to_disk(whole.parent)
         finally:
-            with contextlib.suppress(OSError):  # the first error matters
-                part.unlink(missing_ok=True)
+            if os.getpid() == writer:
+                with contextlib.suppress(OSError):  # the first error matters
+                    part.unlink(missing_ok=True)
 
 
 class _Writes:
     """Files that are being written. At exit, Python stops daemon threads anywhere, so it waits for these first.
 
     A forked process has only the thread that forked it, so it counts from nothing: files that other threads of its
-    parent were writing are not its own.
+    parent were writing are not its own. Processes of `multiprocessing` that are forked end without exit hooks, so
+    files of their daemon threads are not waited for.
     """
 
     def __init__(self) -> None:
@@ -76,7 +84,8 @@ class _Writes:
 
     def _start(self) -> None:
         """Count from nothing, with a lock that no other thread can hold."""
-        self._changed, self._ending = threading.Condition(), False
+        self._changed = threading.Condition()
+        self._deadline = math.inf  # until the program ends
         self._writers: list[int] = []
 
     @contextmanager
@@ -86,10 +95,9 @@ class _Writes:
         main = threading.current_thread() is threading.main_thread()
         try:
             with self._changed:
-                # not forever: an exit hook may wait for this thread
-                self._changed.wait_for(
-                    lambda: main or not self._ending or writer in self._writers, timeout=_LONGEST_WRITE
-                )
+                if self._deadline < math.inf and not main and writer not in self._writers:
+                    # not forever: an exit hook may wait for this thread
+                    self._changed.wait_for(lambda: False, timeout=self._left())
                 self._writers.append(writer)
             yield
         finally:
@@ -101,8 +109,11 @@ class _Writes:
     def _finish(self) -> None:
         """Wait until no file is being written."""
         with self._changed:
-            self._ending = True
-            self._changed.wait_for(lambda: not self._writers, timeout=_LONGEST_WRITE)
+            self._deadline = time.monotonic() + _LONGEST_WRITE
+            self._changed.wait_for(lambda: not self._writers, timeout=self._left())
+
+    def _left(self) -> float:
+        return max(self._deadline - time.monotonic(), 0.0)
 
 
 _IN_PROGRESS = _Writes()
@@ -146,6 +157,24 @@ def locked(path: pathlib.Path, *, busy: EigenveilError | None = None) -> Iterato
             if held:
                 yield
         finally:
+            os.close(handle)
+
+
+@contextmanager
+def locked_folder(folder: pathlib.Path, *, to_write: bool) -> Iterator[None]:
+    """Wait for the lock of a folder, which needs no file, and hold it. Several may read, or one may write.
+
+    Does nothing where folders cannot be locked, as on Windows and on some network file systems.
+    """
+    handle = None
+    try:
+        if fcntl is not None:
+            with contextlib.suppress(OSError):
+                handle = os.open(folder, os.O_RDONLY)
+                fcntl.flock(handle, fcntl.LOCK_EX if to_write else fcntl.LOCK_SH)
+        yield
+    finally:
+        if handle is not None:
             os.close(handle)
 
 

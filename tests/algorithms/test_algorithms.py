@@ -83,7 +83,7 @@ def test_errors_of_the_meta_algorithm_have_its_name():
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("tracked", {"n": 0}),
+        ("tracked", {"oversampling": -1}),
         ("dp-gauss-1", {"noise": "loud"}),
         ("dp-gauss-2", {"not_private": True}),
         ("dp-power", {"rounds": 0}),

@@ -68,7 +68,7 @@ RUNS = {
     "tracked": (ev.tracked_pca, {}),
     "tracked, centred": (ev.tracked_pca, {"center": True}),
     "tracked, whole space": (ev.tracked_pca, {"oversampling": 0}),
-    "tracked, n and spectrum declared": (ev.tracked_pca, {"n": N, "spectrum": [40.0, 9.0]}),
+    "tracked, spectrum declared": (ev.tracked_pca, {"spectrum": [40.0, 9.0]}),
     "k-dp-pca": (ev.k_dp_pca, {}),
     "k-dp-ojas": (ev.k_dp_ojas, {}),
     "k-dp-ojas, clip declared": (ev.k_dp_ojas, {"clip": 2.0}),

@@ -53,6 +53,14 @@ def test_quotes_and_settings_are_of_pages_that_exist(script):
             )
 
 
+def test_line_breaks_stay(script):
+    text = "It takes 3\n  to 5 times as long."
+    start, end = text.index("3"), text.index(" times")
+    assert script._replaced(text, start, end, "4 to 6") == "It takes 4\n  to 6 times as long."
+    assert script._replaced(text, start, end, "4") == "It takes\n  4 times as long."
+    assert script._replaced("It takes 3 times", 9, 10, "4 to 6") == "It takes 4 to 6 times"
+
+
 # -- each check can fail ---------------------------------------------------------------------------
 
 

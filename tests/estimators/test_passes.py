@@ -56,7 +56,7 @@ def test_fits_read_no_more_often_than_stated(name, given):
             assert len(read) == most
 
 
-@pytest.mark.parametrize("given", [{}, {"center": False}, {"scale": "private"}, {"options": {"n": 500}}])
+@pytest.mark.parametrize("given", [{}, {"center": False}, {"scale": "private"}])
 def test_what_is_left_out_of_people_takes_no_pass_of_its_own(given, monkeypatch):
     made = []
     for buys in (True, False):

@@ -294,11 +294,11 @@ UNITS = (
         ("tests/mechanisms/test_radius.py",),
     ),
     Mutant(
-        "units that have no norm look like a tail of a curve of norms",
-        "src/eigenveil/mechanisms/norm_curve.py",
-        "bins_below[edges > EDGES[anchor]] = np.inf",
-        "bins_below[edges > EDGES[-1]] = np.inf",
-        ("tests/mechanisms/test_norm_curve.py",),
+        "invalid units look like units that are far away",
+        "src/eigenveil/algorithms/tracked/algorithm.py",
+        "    n_hat, mean = number.good.value, None\n",
+        "    n_hat, mean = number.good.value + number.bad.value, None\n",
+        ("tests/algorithms/tracked/test_tracked_algorithm.py",),
     ),
     Mutant(
         "a curve of norms leaves the noise of n_hat out of the noise that it states",

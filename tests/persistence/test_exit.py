@@ -153,3 +153,66 @@ def test_a_model_is_saved_completely(tmp_path):
     subprocess.run([sys.executable, "-c", SAVED, str(tmp_path)], check=True, timeout=60)  # noqa: S603
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     assert read_folder(tmp_path / "model")[1]["x"].tolist() == [1, 1, 1]
+
+
+FORKED_WITHIN = """
+import os, pathlib, sys
+from eigenveil._atomic_files import written_whole
+
+whole = pathlib.Path(sys.argv[1]) / "file"
+with written_whole(whole) as part:
+    part.write_text("first ")
+    child = os.fork()
+    if not child:
+        sys.exit()
+    os.waitpid(child, 0)
+    with part.open("a") as file:
+        file.write("and last")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_process_forked_in_the_middle_of_a_file_leaves_it_to_its_parent(tmp_path):
+    subprocess.run([sys.executable, "-c", FORKED_WITHIN, str(tmp_path)], check=True, timeout=60)  # noqa: S603
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"file": "first and last"}
+
+
+MANY = """
+import atexit, pathlib, sys, threading
+
+folder, over, waits = pathlib.Path(sys.argv[1]), threading.Event(), []
+
+@atexit.register  # before eigenveil's own, so it runs after it
+def close():
+    over.set()
+    worker.join()
+    assert len(waits) == 3 and sum(waits) <= 1.0, waits
+
+from eigenveil import _atomic_files
+
+_atomic_files._LONGEST_WRITE = 1.0
+writes = _atomic_files._IN_PROGRESS
+left = writes._left
+
+def counted():
+    waits.append(left())
+    return waits[-1]
+
+def write():
+    over.wait()
+    writes._left = counted
+    for number in range(3):
+        with _atomic_files.written_whole(folder / f"file-{number}") as part:
+            part.write_text("all of it")
+
+worker = threading.Thread(target=write, daemon=True)
+worker.start()
+"""
+
+
+def test_a_thread_that_writes_many_files_after_the_end_waits_once(tmp_path):
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", MANY, str(tmp_path)], check=True, timeout=60, capture_output=True, text=True
+    )
+    assert "AssertionError" not in done.stderr
+    assert len(list(tmp_path.iterdir())) == 3

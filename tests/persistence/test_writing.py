@@ -4,13 +4,16 @@ import os
 import pathlib
 import stat
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import eigenveil as ev
 from eigenveil import DPPCA, _atomic_files
+from eigenveil._atomic_files import CAN_LOCK
 from eigenveil.errors import InvalidInputError
+from eigenveil.persistence.folders import read_folder, write_folder
 from persistence.test_round_trip import assert_same
 
 
@@ -160,3 +163,23 @@ def test_operating_system_errors_are_explained(error, tmp_path, monkeypatch):
         patched.setattr(os, "open", fails)
         with pytest.raises(InvalidInputError, match=f"could not be read: {error.strerror}"):
             ev.load(tmp_path / "model")
+
+
+@pytest.mark.skipif(not CAN_LOCK, reason="this system has no file locks")
+def test_saves_to_one_folder_wait_for_each_other(tmp_path):
+    """Otherwise one may remove the tensors that the other's model.json names."""
+    models = [{"x": np.zeros(4)}, {"x": np.ones(4)}]
+    write_folder(tmp_path / "model", {"number": 0}, models[0], version="0")
+
+    def save(number):
+        for _ in range(40):
+            write_folder(tmp_path / "model", {"number": number}, models[number], version="0")
+
+    with ThreadPoolExecutor(2) as pool:
+        saves = [pool.submit(save, number) for number in range(2)]
+        while not all(one.done() for one in saves):
+            content, arrays = read_folder(tmp_path / "model")
+            assert arrays["x"][0] == content["number"]
+        for one in saves:
+            one.result()
+    assert len(list((tmp_path / "model").iterdir())) == 2

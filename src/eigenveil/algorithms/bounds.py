@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eigenveil._typing import FloatArray
-from eigenveil.algorithms.counting import COUNT_SHARE, buy_number
+from eigenveil.algorithms.counting import COUNT_SHARE, buy_count
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import radius_search
 from eigenveil.mechanisms.radius import reachable_quantile
@@ -139,7 +139,7 @@ def buy_bounds(units: PrivateUnits, declared: Declared, *, count: bool = True, b
     shares = [COUNT_SHARE * paid, RADIUS_SHARE * search]
     mu_count, mu_radius, rest = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1
-    number = buy_number(units, n=declared.n, mu=mu_count).good if count or search else None
+    number = buy_count(units, n=declared.n, mu=mu_count) if count or search else None
     n_hat = None if number is None else number.value
     # 2
     if declared.beta is not None:

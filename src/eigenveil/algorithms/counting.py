@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -10,7 +10,15 @@ import numpy as np
 from eigenveil._typing import FloatArray
 from eigenveil.engines import LeftOut, Population
 from eigenveil.kernels import to_single
-from eigenveil.mechanisms import Noisy, NoisyLeftOut, noisy_census, noisy_count, noisy_left_out, private_mean
+from eigenveil.mechanisms import (
+    Census,
+    Noisy,
+    NoisyLeftOut,
+    noisy_census,
+    noisy_count,
+    noisy_left_out,
+    private_mean,
+)
 from eigenveil.privacy import Purpose
 from eigenveil.units import PrivateUnits
 
@@ -20,31 +28,8 @@ COUNT_SHARE, LEFT_OUT_SHARE, MEAN_SHARE = 0.01, 0.005, 0.08
 """Shares of mu^2 for the number of units, the counts of what is excluded from them, and their mean, if bought."""
 
 
-@dataclass(frozen=True)
-class Number:
-    """Number of units.
-
-    Parameters
-    ----------
-    good : Noisy
-        Number of valid units, which add to sums and counts; at least 1.
-    bad : Noisy, optional
-        Number of invalid units, which add nothing; at least 0. None if they were not counted.
-    """
-
-    good: Noisy
-    bad: Noisy | None = None
-
-
-def buy_number(
-    units: PrivateUnits,
-    *,
-    n: int | None,
-    mu: float,
-    bad_too: bool = False,
-    population: Population | None = None,
-) -> Number:
-    """Return the number of units: declared public, or a noisy count.
+def buy_count(units: PrivateUnits, *, n: int | None, mu: float) -> Noisy:
+    """Return the number of units, at least 1: declared public, or a noisy count of valid units.
 
     Parameters
     ----------
@@ -54,20 +39,29 @@ def buy_number(
         Number of units, if it is declared public.
     mu : float
         Privacy budget of the count.
-    bad_too : bool
-        Whether to count invalid units as well.
-    population : Population, optional
-        Any population of the units, if one has been read already.
     """
     if n is not None:
         what = f"number of units, n = {n}"
         units.veil.ledger.declare(what, note="declared by the caller", purpose=Purpose.COUNT)
-        return Number(Noisy(float(n), 0.0))
-    counted = units.block(np.eye(units.d, 1)) if population is None else population  # one column is fast
-    if not bad_too:
-        return Number(_at_least(1.0, noisy_count(counted, mu=mu, veil=units.veil)))
-    census = noisy_census(counted, mu=mu, veil=units.veil)
-    return Number(_at_least(1.0, census.good), _at_least(0.0, census.bad))
+        return Noisy(float(n), 0.0)
+    return _at_least(1.0, noisy_count(_any_population(units), mu=mu, veil=units.veil))
+
+
+def buy_census(units: PrivateUnits, *, mu: float, population: Population | None = None) -> Census:
+    """Return noisy counts of valid units, at least 1, and of invalid units, at least 0.
+
+    Parameters
+    ----------
+    units : Units
+        Units to count.
+    mu : float
+        Privacy budget of the counts.
+    population : Population, optional
+        Any population of the units, if one has been read already.
+    """
+    population = _any_population(units) if population is None else population
+    census = noisy_census(population, mu=mu, veil=units.veil)
+    return Census(_at_least(1.0, census.good), _at_least(0.0, census.bad))
 
 
 def buy_left_out(units: PrivateUnits, left_out: LeftOut | None, *, mu: float) -> NoisyLeftOut | None:
@@ -79,6 +73,10 @@ def buy_mean(units: UnitsT, *, n_hat: float, mu: float) -> tuple[FloatArray, Uni
     """Buy the private mean of the units' rows. Return it in single precision, and the units minus the mean."""
     mean = np.asarray(to_single(private_mean(units.vectors(), n_hat=n_hat, mu=mu, veil=units.veil).value))
     return mean, units.shifted(mean)
+
+
+def _any_population(units: PrivateUnits) -> Population:
+    return units.block(np.eye(units.d, 1))  # one column is fast
 
 
 def _at_least(least: float, found: Noisy) -> Noisy:

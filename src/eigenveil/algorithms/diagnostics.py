@@ -112,8 +112,8 @@ class TrackedDiagnostics(Diagnostics):
 
     Parameters
     ----------
-    n_hat, bad_units : float, float or None
-        Noisy counts of valid and of invalid units. Invalid units are not counted if n was declared.
+    n_hat, bad_units : float
+        Noisy counts of valid and of invalid units.
     rounds : tuple of Round
         Rounds in order; empty if only Sigma itself was bought.
     clip : float or None
@@ -128,7 +128,7 @@ class TrackedDiagnostics(Diagnostics):
     """
 
     n_hat: float
-    bad_units: float | None
+    bad_units: float
     rounds: tuple[Round, ...]
     clip: float | None
     expected_zeta: float

@@ -21,7 +21,7 @@ from eigenveil.kernels import loops
 from eigenveil.mechanisms import Noisy, NoisyLeftOut
 from eigenveil.mechanisms.radius import EDGES
 
-TOO_LARGE = "too large (a row's norm must stay below 1e154)"
+TOO_LARGE = "too large (a row's norm must stay below 1e77)"
 FEW = 0.1
 """Largest ratio of the noise of a count to the number of units for a reliable radius search: half of the units are
 then 5 standard deviations."""
@@ -113,9 +113,9 @@ def too_few_units(n_hat: float, count_noise: float) -> list[ReleaseWarning]:
     return [ReleaseWarning(code=Code.TOO_FEW_UNITS, text=text, numbers={"n_hat": n_hat, "enough": need})]
 
 
-def bad_units(good: float, bad: Noisy | None) -> list[ReleaseWarning]:
+def bad_units(good: float, bad: Noisy) -> list[ReleaseWarning]:
     """Warn if many units are invalid, more than noise in their count explains."""
-    if bad is None or not bad.value - 3 * bad.scale > MANY_BAD * (good + bad.value):
+    if not bad.value - 3 * bad.scale > MANY_BAD * (good + bad.value):
         return []
     text = (
         f"by a noisy count, {bad.value:.0f} units are invalid and {good:.0f} are valid: each row of an invalid "

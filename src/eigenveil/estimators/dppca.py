@@ -81,7 +81,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     random_state : int, optional
         A seed, for tests and teaching. The result is then marked "not private" everywhere.
     options : mapping, optional
-        Options of the algorithm's function, by name: ``{"n": 5000}`` declares a public number of units,
+        Options of the algorithm's function, by name: ``{"spectrum": [9, 4]}`` declares public eigenvalues,
         ``{"batch_size": 2000}`` is for `partial_fit`. Unknown options raise an error that lists the known ones.
         Bounds on rows apply to the centred and scaled rows.
     callback : callable, optional
@@ -101,8 +101,8 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         Computed from released variances. If the algorithm releases none, accessing them raises an error that
         says why.
     n_samples_ : float
-        The noisy number of units, never the exact one. (Under "replace" the number of rows is public, but the
-        number of people stays noisy.)
+        The noisy number of valid units, never the exact one. (Algorithms of the paper may use a declared number,
+        or the number of rows, which is public under "replace".)
     n_samples_seen_ : int
         Number of rows that a stream has received; public.
     n_components_, n_features_in_, feature_names_in_
@@ -131,7 +131,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     edge case                        answer
     ===============================  ==================================================================
     no rows, few rows                components dominated by noise, with a warning based on released numbers
-    nan, inf, norm above 1e154       such rows are excluded and counted with noise; `transform` returns nan for nan
+    nan, inf, norm above 1e77        such rows are excluded and counted with noise; `transform` returns nan for nan
     n_components = d, d = 1          no special case
     a private scale cannot be found  the scale is too large rather than too small; a warning names the column
     n_components > d                 refused before any noise is drawn

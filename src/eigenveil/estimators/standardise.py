@@ -20,7 +20,7 @@ import numpy as np
 
 from eigenveil._typing import FloatArray, IntArray
 from eigenveil.algorithms.column_scales import ColumnScales, buy_rough_moments, buy_scales, most_passes
-from eigenveil.algorithms.counting import COUNT_SHARE, MEAN_SHARE, buy_mean, buy_number
+from eigenveil.algorithms.counting import COUNT_SHARE, MEAN_SHARE, buy_count, buy_mean
 from eigenveil.algorithms.release_warnings import ReleaseWarning, scale_warnings
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import to_single
@@ -148,7 +148,7 @@ def standardise(units: Units, standard: Standard) -> Standardised:
     shares = [COUNT_SHARE * ask, MEAN_SHARE * standard.buy_mean, SCALE_SHARE * standard.buy_scale]
     mu_count, mu_mean, mu_scale, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1
-    n_hat = buy_number(units, n=standard.n, mu=mu_count).good.value
+    n_hat = buy_count(units, n=standard.n, mu=mu_count).value
     mean, scale, bought = standard.mean, standard.scale, None
     if standard.buy_scale:
         # 2, 3, 4

@@ -3,9 +3,8 @@
 NormCurve({a_i}, C, n_hat, mu):
   1  find the radius that contains 3/4 of the units, by the search of `radius_search`       # 40 % of mu^2
   2  noisy counts of units below, between and beyond 33 edges of the search grid around it  # 60 %
-  3  share of the units beyond each edge: the sum of the counts beyond it; up to the radius of step 1, the average,
-     by precision, of this sum and of n_hat minus the sum of the counts below the edge; 0 where noise dominates;
-     non-increasing in the radius
+  3  share of the units beyond each edge: the average, by precision, of the sum of the counts beyond it and of
+     n_hat minus the sum of the counts below it; 0 where noise dominates; non-increasing in the radius
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ def norm_curve(
     centre : array
         Public centre.
     n_hat : float
-        Public, approximate number of units.
+        Public, approximate number of valid units. Any others in it look like units beyond the last edge.
     mu : float
         Cost of the curve.
 
@@ -106,7 +105,7 @@ def norm_curve(
     ==============================  ==================================================================
     no units, few units             a curve dominated by noise
     all units equal                 all of them lie between two edges
-    nan, inf, norm overflows        such a unit is in no count, and does not look like a tail if it is in `n_hat`
+    nan, inf, norm overflows        such a unit is in no count, and must not be in `n_hat`
     ==============================  ==================================================================
 
     Examples
@@ -137,8 +136,7 @@ def norm_curve(
     from_above, from_below = np.cumsum(counts[:0:-1])[::-1], n_hat - np.cumsum(counts[:-1])
     # each sum has the noise of as many bins; that of n_hat counts as one more
     bins_above, bins_below = np.arange(edges.size, 0, -1.0), np.arange(2.0, edges.size + 2)
-    bins_below[edges > EDGES[anchor]] = np.inf  # an n_hat that is too large must not look like a tail
-    tails = from_above + (from_below - from_above) * bins_above / (bins_above + bins_below)
+    tails = (from_above * bins_below + from_below * bins_above) / (bins_above + bins_below)
     noise = sensitivity / mu_counts * np.sqrt(1 / (1 / bins_above + 1 / bins_below))
     seen = np.logical_and.accumulate(tails > SEEN * noise)
     beyond = np.maximum.accumulate(np.where(seen, tails, 0.0)[::-1])[::-1] / n_hat

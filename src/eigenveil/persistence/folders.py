@@ -4,7 +4,8 @@ Write(folder, content, tensors):
   1  write ``tensors-<first 16 digits of their SHA-256>.safetensors`` and sync it to disk
   2  write `model.json` under a temporary name, sync it to disk, rename it   # from here on it is the new model
   3  remove the tensors of the previous model
-A new folder is first written under a hidden name and then renamed.
+A new folder is first written under a hidden name and then renamed. Where folders can be locked, saves and loads of
+one folder wait for each other.
 
 A crash before the end of step 2 leaves the old model (or none); a crash after it leaves the new model. Checksums
 detect damage. They are not signatures: anyone who can write the file can also change its checksums.
@@ -27,7 +28,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors import numpy as tensor_file
 
-from eigenveil._atomic_files import CHECK_FOLDER, beside, finished_before_exit, replacing, to_disk
+from eigenveil._atomic_files import CHECK_FOLDER, beside, finished_before_exit, locked_folder, replacing, to_disk
 from eigenveil.errors import InvalidInputError
 from eigenveil.persistence.json_codec import DTYPES, Arrays
 from eigenveil.persistence.strict_json import DamagedFileError, canonical, parse
@@ -45,7 +46,8 @@ def write_folder(path: pathlib.Path, content: dict[str, Any], arrays: Arrays, *,
     with os_errors_as("written", path), finished_before_exit():
         _refuse_foreign_folder(path)
         if path.is_dir():
-            _write_into(path, content, arrays, version)
+            with locked_folder(path, to_write=True):
+                _write_into(path, content, arrays, version)
             return
         fresh = beside(path)
         fresh.mkdir()
@@ -59,7 +61,7 @@ def write_folder(path: pathlib.Path, content: dict[str, Any], arrays: Arrays, *,
 
 def read_folder(path: pathlib.Path) -> tuple[dict[str, Any], Arrays]:
     """Return content and arrays of the model in a folder, after all checks."""
-    with os_errors_as("read", path):
+    with os_errors_as("read", path), locked_folder(path, to_write=False):
         head = _checked_head(parse(read_regular(path / JSON_NAME, most=MOST_JSON)))
         sizes = _checked_sizes(head["tensors"]["sizes"])
         content = head["content"]

@@ -37,13 +37,6 @@ def test_valid_rows_give_no_warning():
     assert tracked_pca(people(), 2, **COST).warnings == ()
 
 
-def test_shares_are_relative_to_a_declared_number_of_people():
-    with pytest.warns(UserWarning, match="of a person's rows"):
-        release = tracked_pca(people(0.34), 2, n=5000, **COST)
-    (warning,) = (one for one in release.warnings if one.code is Code.ROWS_LEFT_OUT)
-    assert warning.numbers["units"] == 5000
-
-
 def test_single_rows_do_not_pay_for_it():
     release = tracked_pca(samples.rows(np.random.default_rng(0).normal(size=(2000, 3))), 1, **COST)
     assert "left_out" not in release.diagnostics

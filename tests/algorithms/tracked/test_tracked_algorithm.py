@@ -56,6 +56,18 @@ def test_with_a_huge_budget_it_is_plain_pca():
     assert ev.metrics.zeta(release.components, S) < 0.02
 
 
+@pytest.mark.parametrize("share", [0.2, 0.6])
+def test_invalid_units_are_counted_and_do_not_look_like_units_far_away(share):
+    X = np.random.default_rng(0).normal(size=(20_000, 30)) * np.sqrt(DECAY)
+    X[: int(share * len(X)), 3] = np.nan
+    with pytest.warns(UserWarning, match="units are invalid"):
+        release = tracked_pca(X, 2, epsilon=1.0, delta=1e-6)
+    found = release.diagnostics
+    assert (found.n_hat, found.bad_units) == pytest.approx((20_000 * (1 - share), 20_000 * share), rel=0.03)
+    assert max(one.radius for one in found.rounds) < 10 * DECAY.sum()
+    assert ev.metrics.zeta(release.components, np.diag(DECAY)) < 0.06
+
+
 FORMS = {
     "rows": samples.rows,
     "float32": lambda X: X.astype(np.float32),
@@ -286,16 +298,12 @@ def test_clipping_bias_is_small_for_skewed_rows():
     assert ev.metrics.zeta(release.components, np.diag(lam)) < 0.03
 
 
-def test_a_declared_number_of_units_is_free_and_in_the_ledger():
-    X = np.random.default_rng(0).normal(size=(5_000, 12)) * np.sqrt([9.0, 4.0] + [1.0] * 10)
-    release = tracked_pca(X, 2, epsilon=1.0, delta=1e-6, n=5_000)
-    assert release.diagnostics["n_hat"] == 5_000
-    assert release.diagnostics["bad_units"] is None
-    entries = release.ledger.entries
-    assert [entry.what for entry in entries if entry.kind == "declared"] == ["number of units, n = 5000"]
-    assert not any("number of" in entry.what for entry in entries if entry.kind != "declared")
-    with pytest.raises(ev.errors.InvalidInputError, match="n must be a whole number"):
-        tracked_pca(X, 2, epsilon=1.0, delta=1e-6, n=0)
+def test_a_number_of_units_cannot_be_declared():
+    """A number that includes people without an id, or without a valid row, would ruin the fit."""
+    with pytest.raises(TypeError, match="'n'"):
+        tracked_pca(np.ones((50, 4)), 2, epsilon=1.0, delta=1e-6, n=50)
+    with pytest.raises(InvalidInputError, match="'n'"):
+        ev.DPPCA(2, options={"n": 50}).fit(np.ones((50, 4)))
 
 
 def test_a_declared_spectrum_is_free_and_in_the_ledger():

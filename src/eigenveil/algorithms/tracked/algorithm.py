@@ -1,7 +1,7 @@
 """Tracked PCA, the method of this package: one estimate, refined by noisy questions about Sigma.
 
 TrackedPCA({A_i}, k, mu):
-  1  n_hat <- n if declared public, else noisy counts of valid and of invalid units        # 1 % of mu^2
+  1  n_hat <- noisy count of valid units, with one of invalid units                        # 1 % of mu^2
      if units are people, or columns have groups: noisy counts of excluded rows and values # 0.5 %
      if rows are to be centred: a private mean, subtracted from every row                  # 8 %
   2  state <- Sigma itself, with 25 % of the rest, clipped at the radius of least expected loss
@@ -31,14 +31,14 @@ import numpy.typing as npt
 
 from eigenveil._checks import whole
 from eigenveil.algorithms.algorithm import Algorithm, Options
-from eigenveil.algorithms.bounds import Declared, declared_spectrum
+from eigenveil.algorithms.bounds import declared_spectrum
 from eigenveil.algorithms.counting import (
     COUNT_SHARE,
     LEFT_OUT_SHARE,
     MEAN_SHARE,
+    buy_census,
     buy_left_out,
     buy_mean,
-    buy_number,
 )
 from eigenveil.algorithms.diagnostics import (
     Followed,
@@ -77,13 +77,11 @@ class TrackedOptions(Options):
     """Options of `tracked_pca`."""
 
     center: bool = False
-    n: int | None = None
     spectrum: npt.ArrayLike | None = None
     oversampling: int = 10
     tuning: Tuning = DEFAULT
 
     def __post_init__(self) -> None:
-        Declared(n=self.n)  # checks n
         whole("oversampling", self.oversampling, least=0)
 
 
@@ -95,7 +93,6 @@ def tracked_pca(
     epsilon: float,
     delta: float,
     center: bool = False,
-    n: int | None = None,
     spectrum: npt.ArrayLike | None = None,
     oversampling: int = 10,
     tuning: Tuning = DEFAULT,
@@ -117,8 +114,6 @@ def tracked_pca(
     center : bool
         Whether to subtract a private mean from every row first (rows and people only), as PCA usually does.
         Otherwise the components are those of the second moment.
-    n : int, optional
-        Number of units, if it is public anyway. The ledger records it as declared. None: a noisy count is bought.
     spectrum : array of at least k numbers, optional
         Eigenvalues of Sigma, largest first, if they are public anyway. The ledger records them as declared. The
         first k are then the `eigenvalues`, and no variances along the components are bought.
@@ -165,7 +160,7 @@ def tracked_pca(
     <Release of tracked: NOT PRIVATE: seeded: ...>
     """
     refuse_unknown(tracked_pca, arguments)
-    options = TrackedOptions(center=center, n=n, spectrum=spectrum, oversampling=oversampling, tuning=tuning)
+    options = TrackedOptions(center=center, spectrum=spectrum, oversampling=oversampling, tuning=tuning)
     return TRACKED.release(samples, k, options, epsilon=epsilon, delta=delta, **arguments)
 
 
@@ -174,7 +169,7 @@ def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
     spectrum = declared_spectrum(options.spectrum, k, units.d)
     left_out = units.left_out()
     shares = [
-        COUNT_SHARE * (options.n is None),
+        COUNT_SHARE,
         LEFT_OUT_SHARE * (left_out is not None),
         MEAN_SHARE * options.center,
         VARIANCES_SHARE * (spectrum is None),
@@ -182,7 +177,7 @@ def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
     mu_count, mu_left_out, mu_mean, mu_variances, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1
     first = _read_first(units, options, left_out)
-    number = buy_number(units, n=options.n, mu=mu_count, bad_too=True, population=first)
+    number = buy_census(units, mu=mu_count, population=first)
     lost = buy_left_out(units, left_out, mu=mu_left_out)
     n_hat, mean = number.good.value, None
     if options.center:
@@ -206,13 +201,13 @@ def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
         order = np.arange(k)
         eigenvalues, variances = spectrum[:k].copy(), None
     found = too_few_units(n_hat, tracked.count_noise)
-    everyone = n_hat + (0.0 if number.bad is None else number.bad.value)
+    everyone = n_hat + number.bad.value
     found += [*bad_units(n_hat, number.bad), *rows_left_out(everyone, lost), *unknown_values(everyone, lost)]
     if variances is not None:
         found += [*no_spread(variances), *lost_in_noise(variances), *clipped_variances(variances)]
     diagnostics = TrackedDiagnostics(
         n_hat=n_hat,
-        bad_units=None if number.bad is None else number.bad.value,
+        bad_units=number.bad.value,
         rounds=tuple(tracked.rounds),
         clip=tracked.sigma_kept,
         expected_zeta=tracked.expected_zeta,
