@@ -48,6 +48,8 @@ def session(folder: pathlib.Path) -> Any:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").config("spark.local.dir", str(folder))
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    # over TCP, Linux 6.18 can stop delivering between the two processes when both send much (docs/scale.md)
+    builder = builder.config("spark.python.unix.domain.socket.enabled", "true")
     spark = builder.config("spark.driver.memory", "8g").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     return spark
