@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import math
 import os
 import pathlib
 import secrets
+import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -50,7 +52,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
 
 @contextmanager
 def replacing(whole: pathlib.Path) -> Iterator[pathlib.Path]:
-    """As `written_whole`, but raise `OSError` as it is.
+    """As `written_whole`, but raise `OSError` as it is. The block may create a folder in place of a file.
 
     A process that is forked within the block leaves the file to its parent.
     """
@@ -63,7 +65,9 @@ def replacing(whole: pathlib.Path) -> Iterator[pathlib.Path]:
                 part.replace(whole)
                 to_disk(whole.parent)
         finally:
-            if os.getpid() == writer:
+            if os.getpid() == writer and part.is_dir():
+                shutil.rmtree(part, ignore_errors=True)
+            elif os.getpid() == writer:
                 with contextlib.suppress(OSError):  # the first error matters
                     part.unlink(missing_ok=True)
 
@@ -147,7 +151,7 @@ def locked(path: pathlib.Path, *, busy: EigenveilError | None = None) -> Iterato
         with explained_write_errors(lock):
             # a link could create a file anywhere
             handle = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        try:
+        with _unlocked_after(handle):
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX if busy is None else fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -156,26 +160,70 @@ def locked(path: pathlib.Path, *, busy: EigenveilError | None = None) -> Iterato
             held = _is_at(handle, lock)  # else the file was removed since it was opened, and locks nothing
             if held:
                 yield
-        finally:
-            os.close(handle)
 
 
 @contextmanager
 def locked_folder(folder: pathlib.Path, *, to_write: bool) -> Iterator[None]:
     """Wait for the lock of a folder, which needs no file, and hold it. Several may read, or one may write.
 
-    Does nothing where folders cannot be locked, as on Windows and on some network file systems.
+    Does nothing where folders cannot be locked, as on Windows and on some network file systems, where there is no
+    such folder, and within another block of this thread for the same folder, which would wait for itself.
     """
-    handle = None
     try:
-        if fcntl is not None:
-            with contextlib.suppress(OSError):
-                handle = os.open(folder, os.O_RDONLY)
-                fcntl.flock(handle, fcntl.LOCK_EX if to_write else fcntl.LOCK_SH)
+        # neither the end of a pipe nor a file is waited for
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY) if CAN_LOCK else None
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        handle = None
+    if handle is None:
+        yield
+        return
+    about, mine = os.fstat(handle), _OF_THREAD.folders
+    key = (about.st_dev, about.st_ino)
+    with _unlocked_after(handle):
+        if key in mine:
+            yield
+            return
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX if to_write else fcntl.LOCK_SH)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:  # such as an exception of a signal handler
+                raise
+        mine.add(key)
+        try:
+            yield
+        finally:
+            mine.discard(key)
+
+
+_NO_LOCKS = {errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+"""How file systems without locks of folders answer."""
+
+
+class _OfThread(threading.local):
+    """Folders that a thread has locked, by device and number."""
+
+    def __init__(self) -> None:
+        self.folders: set[tuple[int, int]] = set()
+
+
+_OF_THREAD = _OfThread()
+
+
+@contextmanager
+def _unlocked_after(handle: int) -> Iterator[None]:
+    """Release the lock and close the handle after the block.
+
+    Closing alone would not release it while a process that was forked meanwhile has the handle, too. Such a
+    process never releases the lock of its parent.
+    """
+    owner = os.getpid()
+    try:
         yield
     finally:
-        if handle is not None:
-            os.close(handle)
+        if os.getpid() == owner:
+            with contextlib.suppress(OSError):  # it may never have been locked
+                fcntl.flock(handle, fcntl.LOCK_UN)
+        os.close(handle)
 
 
 def _is_at(handle: int, path: pathlib.Path) -> bool:

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from eigenveil._atomic_files import CAN_LOCK
 from eigenveil.persistence.folders import read_folder
 
 PROGRAM = """
@@ -175,6 +176,70 @@ with written_whole(whole) as part:
 def test_a_process_forked_in_the_middle_of_a_file_leaves_it_to_its_parent(tmp_path):
     subprocess.run([sys.executable, "-c", FORKED_WITHIN, str(tmp_path)], check=True, timeout=60)  # noqa: S603
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"file": "first and last"}
+
+
+SAVE_FORKED_WITHIN = """
+import os, pathlib, sys
+import numpy as np
+from eigenveil import _atomic_files
+from eigenveil.persistence.folders import write_folder
+
+to_disk = _atomic_files.to_disk
+
+def forked(path):
+    child = os.fork()
+    if not child:
+        sys.exit()
+    os.waitpid(child, 0)
+    to_disk(path)
+
+_atomic_files.to_disk = forked
+write_folder(pathlib.Path(sys.argv[1]) / "model", {}, {"x": np.ones(3)}, version="0")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_process_forked_in_the_middle_of_a_first_save_leaves_the_model_to_its_parent(tmp_path):
+    subprocess.run([sys.executable, "-c", SAVE_FORKED_WITHIN, str(tmp_path)], check=True, timeout=60)  # noqa: S603
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert read_folder(tmp_path / "model")[1]["x"].tolist() == [1, 1, 1]
+
+
+LOCKS_FORKED = """
+import os, pathlib, sys
+from eigenveil._atomic_files import locked, locked_folder
+from eigenveil.errors import EigenveilError
+
+folder, busy = pathlib.Path(sys.argv[1]), EigenveilError("busy")
+hold, held = os.pipe()
+with locked(folder / "file", busy=busy), locked_folder(folder, to_write=True):
+    child = os.fork()
+    if not child:  # lives on, and has all handles
+        os.close(held)
+        os.read(hold, 1)
+        os._exit(0)
+    other = os.fork()
+    if not other:  # leaves both blocks
+        sys.exit()
+    os.waitpid(other, 0)
+    try:
+        with locked(folder / "file", busy=busy):
+            print("released by a child")
+    except EigenveilError:
+        print("held")
+with locked(folder / "file", busy=busy), locked_folder(folder, to_write=True):
+    print("free")
+os.close(held)
+os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.skipif(not (CAN_LOCK and hasattr(os, "fork")), reason="this system has no locks, or cannot fork")
+def test_a_forked_process_neither_keeps_nor_releases_a_lock_of_its_parent(tmp_path):
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", LOCKS_FORKED, str(tmp_path)], check=True, timeout=60, capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["held", "free"]
 
 
 MANY = """

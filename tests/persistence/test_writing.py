@@ -2,8 +2,11 @@
 
 import os
 import pathlib
+import signal
 import stat
+import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -13,6 +16,7 @@ import eigenveil as ev
 from eigenveil import DPPCA, _atomic_files
 from eigenveil._atomic_files import CAN_LOCK
 from eigenveil.errors import InvalidInputError
+from eigenveil.persistence import folders
 from eigenveil.persistence.folders import read_folder, write_folder
 from persistence.test_round_trip import assert_same
 
@@ -183,3 +187,82 @@ def test_saves_to_one_folder_wait_for_each_other(tmp_path):
         for one in saves:
             one.result()
     assert len(list((tmp_path / "model").iterdir())) == 2
+
+
+def test_first_saves_of_one_folder_do_not_fail(tmp_path, monkeypatch):
+    """Both find no folder; the one that is second replaces the model of the other."""
+    both, write_into = threading.Barrier(2, timeout=30), folders._write_into
+
+    def together(folder, *model):
+        if folder.name.startswith("."):  # a new folder under its hidden name
+            both.wait()
+        write_into(folder, *model)
+
+    monkeypatch.setattr(folders, "_write_into", together)
+    with ThreadPoolExecutor(2) as pool:
+        saves = [
+            pool.submit(
+                write_folder, tmp_path / "model", {"number": number}, {"x": np.full(4, number)}, version="0"
+            )
+            for number in range(2)
+        ]
+        for one in saves:
+            one.result()
+    content, arrays = read_folder(tmp_path / "model")
+    assert arrays["x"][0] == content["number"]
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert len(list((tmp_path / "model").iterdir())) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    load = f"import eigenveil as ev; ev.load({str(tmp_path / 'pipe')!r})"
+    done = subprocess.run([sys.executable, "-c", load], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+    assert "could not be read: Not a directory" in done.stderr
+
+
+@pytest.mark.skipif(not CAN_LOCK, reason="this system has no file locks")
+def test_an_exception_of_a_signal_handler_ends_the_wait_for_a_lock(tmp_path):
+    write_folder(tmp_path / "model", {"number": 0}, {"x": np.zeros(4)}, version="0")
+
+    def late(*_):
+        raise TimeoutError("this is an OSError")
+
+    before = signal.signal(signal.SIGALRM, late)
+    handle = os.open(tmp_path / "model", os.O_RDONLY)
+    try:
+        _atomic_files.fcntl.flock(handle, _atomic_files.fcntl.LOCK_EX)  # as another process
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(InvalidInputError, match="TimeoutError"):
+            write_folder(tmp_path / "model", {"number": 1}, {"x": np.ones(4)}, version="0")
+    finally:
+        os.close(handle)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert read_folder(tmp_path / "model")[0] == {"number": 0}
+
+
+@pytest.mark.parametrize("instant", range(1, 5))
+def test_a_save_within_a_save_of_the_same_thread_does_not_wait_for_itself(tmp_path, monkeypatch, instant):
+    """As by the handler of a signal."""
+    to_disk, calls = _atomic_files.to_disk, []
+
+    def save(number):
+        write_folder(tmp_path / "model", {"number": number}, {"x": np.full(4, number)}, version="0")
+
+    def interrupted(path):
+        calls.append(path)
+        if len(calls) == instant:
+            save(2)
+        to_disk(path)
+
+    save(0)
+    monkeypatch.setattr(_atomic_files, "to_disk", interrupted)
+    outer = threading.Thread(target=save, args=(1,), daemon=True)
+    outer.start()
+    outer.join(timeout=30)
+    assert not outer.is_alive()
+    content, arrays = read_folder(tmp_path / "model")
+    assert arrays["x"][0] == content["number"]
+    assert len(calls) > 4

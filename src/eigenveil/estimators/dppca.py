@@ -131,7 +131,8 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     edge case                        answer
     ===============================  ==================================================================
     no rows, few rows                components dominated by noise, with a warning based on released numbers
-    nan, inf, norm above 1e77        such rows are excluded and counted with noise; `transform` returns nan for nan
+    nan, inf, norm above 1e154       such rows are excluded and counted with noise; `transform` returns nan for nan
+    norm above 1e77                  not in components and variances, but perhaps in `n_samples_` and `mean_`
     n_components = d, d = 1          no special case
     a private scale cannot be found  the scale is too large rather than too small; a warning names the column
     n_components > d                 refused before any noise is drawn

@@ -18,7 +18,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors import numpy as tensor_file
 
-from eigenveil._atomic_files import CHECK_FOLDER, beside, finished_before_exit, locked_folder, replacing, to_disk
+from eigenveil._atomic_files import CHECK_FOLDER, finished_before_exit, locked_folder, replacing
 from eigenveil.errors import InvalidInputError
 from eigenveil.persistence.json_codec import DTYPES, Arrays
 from eigenveil.persistence.strict_json import DamagedFileError, canonical, parse
@@ -44,19 +43,26 @@ _KEYS = {"format", "schema", "eigenveil", "sha256", "tensors", "content"}
 def write_folder(path: pathlib.Path, content: dict[str, Any], arrays: Arrays, *, version: str) -> None:
     """Create the folder, or replace the model in it."""
     with os_errors_as("written", path), finished_before_exit():
-        _refuse_foreign_folder(path)
-        if path.is_dir():
-            with locked_folder(path, to_write=True):
-                _write_into(path, content, arrays, version)
-            return
-        fresh = beside(path)
-        fresh.mkdir()
-        try:
+        while not _written(path, content, arrays, version):
+            pass  # another save has created the folder meanwhile
+
+
+def _written(path: pathlib.Path, content: dict[str, Any], arrays: Arrays, version: str) -> bool:
+    """Return False if nothing is saved, because the folder did not exist at first and does now."""
+    if path.exists():
+        with locked_folder(path, to_write=True):
+            _refuse_foreign_folder(path)
+            _write_into(path, content, arrays, version)
+        return True
+    try:
+        with replacing(path) as fresh:
+            fresh.mkdir()
             _write_into(fresh, content, arrays, version)
-            fresh.rename(path)
-            to_disk(path.parent)
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
+    except OSError:
+        if path.is_dir():
+            return False
+        raise
+    return True
 
 
 def read_folder(path: pathlib.Path) -> tuple[dict[str, Any], Arrays]:
@@ -108,9 +114,7 @@ def _tensors_name(digest: str) -> str:
 
 
 def _refuse_foreign_folder(path: pathlib.Path) -> None:
-    """Raise if the path is a file, or a folder that contains other files than a model."""
-    if not path.exists():
-        return
+    """Raise if the existing path is a file, or a folder that contains other files than a model."""
     hint = "Choose a path that does not exist, an empty folder, or the folder of a saved model."
     if not path.is_dir():
         raise InvalidInputError(f"{str(path)!r} is a file, but a model is saved as a folder.", hint=hint)
