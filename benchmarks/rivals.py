@@ -4,9 +4,10 @@
     python benchmarks/rivals.py --cells digits    # cells whose name contains this; prints only
     python benchmarks/rivals.py --diffprivlib PYTHON --opendp PYTHON     # environments elsewhere
 
-Every fit is a process of its own with one thread and a time limit (with its start and the reading of data); one
-after the other, but for diffprivlib beside OpenDP. A method that fails on a data set is not tried on the next ones
-of that cell. What was found is kept (benchmarks/.cache), so that a run that was stopped goes on.
+Every fit is a process of its own with one thread and a time limit (with its start and the reading of data). Two
+cells are worked on at a time, on two cores, so that a fit always has another one beside it. A method that fails on
+a data set is not tried on the next ones of that cell. What was found is kept (benchmarks/.cache), so that a run
+that was stopped goes on.
 
 All have epsilon = 1 (OpenDP half of it, since by its own map it spends twice that), the cell's delta, rows of mean
 0 and, where a method knows it, one row added or removed. What they are given besides:
@@ -25,16 +26,18 @@ scikit-learn's PCA in the same run; peaks are of the whole process, with what it
 
 from __future__ import annotations
 
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import functools
 import math
-import os
 import pathlib
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 
@@ -51,7 +54,7 @@ OTHERS = {"diffprivlib 0.6.6": "diffprivlib", "OpenDP 0.16": "opendp"}
 """Libraries with an environment of their own, .venv-NAME."""
 PLAIN, HOUSE = "scikit-learn, not private", "eigenveil"
 ROWS_ONLY = {PLAIN, "CoinPress", "AdaptiveCov", "signs, as R's dppca", *OTHERS}
-SEEDS, LIMIT = 3, 45.0
+SEEDS, LIMIT, AT_A_TIME = 3, 45.0, 2
 REAL = (
     *("letter n=20,000", "caravan n=5,822", "patches8 n=100,000"),
     *("diamonds n=53,940", "weather n=23,007", "satimage n=6,435", "words n=26,423", "bikeshare n=8,645"),
@@ -85,7 +88,6 @@ class Data:
 
     def __init__(self, cell: Cell, seed: int, folder: pathlib.Path) -> None:
         self.cell, self.seed, self.folder = cell, seed, folder
-        self._lock = threading.Lock()
 
     @functools.cached_property
     def drawn(self) -> Drawn:
@@ -98,8 +100,7 @@ class Data:
 
     def file(self, method: str) -> pathlib.Path | None:
         """What a method reads; None if it takes rows only, and these are not. To PLAIN, people are their rows."""
-        with self._lock:
-            arrays = set(self.drawn.arrays)
+        arrays = set(self.drawn.arrays)
         if method == PLAIN and arrays == {"X", "ids"}:
             return self.folder / "rows.npz"
         return None if method in ROWS_ONLY and arrays != {"X"} else self.folder / "data.npz"
@@ -145,15 +146,6 @@ def found(method: str, data: Data, k: int, setting: Setting) -> Found:
         return Found(why=named[-1] if named else f"exit {error.returncode}")
 
 
-def on_data(data: Data, k: int, setting: Setting, methods: list[str]) -> dict[str, Found]:
-    """Several methods on one data set, one after the other, but other libraries side by side."""
-    results = {method: found(method, data, k, setting) for method in methods if method not in OTHERS}
-    others = [method for method in methods if method in OTHERS]
-    with ThreadPoolExecutor() as pool:
-        fits = pool.map(lambda method: found(method, data, k, setting), others)
-        return results | dict(zip(others, fits, strict=True))
-
-
 def over_seeds(cell: Cell, seeds: int, setting: Setting) -> dict[int, dict[str, Found]]:
     """For every k, means over data sets; a method that fails on one is not tried on the next, and says why."""
     results: dict[int, dict[str, list[Found]]] = {k: {method: [] for method in METHODS} for k in cell.ks}
@@ -162,7 +154,8 @@ def over_seeds(cell: Cell, seeds: int, setting: Setting) -> dict[int, dict[str, 
             data = Data(cell, seed, pathlib.Path(folder))
             for k, so_far in results.items():
                 going = [method for method, ones in so_far.items() if not any(one.why for one in ones)]
-                for method, one in on_data(data, k, setting, going).items():
+                for method in going:
+                    one = found(method, data, k, setting)
                     so_far[method].append(one)
                     say(f"{cell.name}, k={k}, {method}: {one}")
     return {k: {method: _mean(ones) for method, ones in of_k.items()} for k, of_k in results.items()}
@@ -225,16 +218,18 @@ def main() -> None:
     stamped = stamp.line("rivals")
     setting = Setting(given.limit, {method: getattr(given, name) for method, name in OTHERS.items()})
     chosen = [cell for cell in cells() if given.cells in cell.name and available(cell)]
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        of_cells = list(pool.map(lambda cell: over_seeds(cell, given.seeds, setting), chosen))
     results = {
         f"{cell.name}, k={k}": of_k
-        for cell in chosen
-        for k, of_k in over_seeds(cell, given.seeds, setting).items()
+        for cell, of_cell in zip(chosen, of_cells, strict=True)
+        for k, of_k in of_cell.items()
     }
     write(
         "rivals",
         title="Rivals: epsilon = 1",
         about=f"Means over {given.seeds} data sets a cell (seeds from 1000; noise has none), "
-        f"{given.limit:.0f} s a fit at most.\n"
+        f"{given.limit:.0f} s a fit at most. Every fit has one core, and another fit beside it.\n"
         "delta is .01 for spiked, 1e-6 else. Zeta over eigenveil's is a geometric mean over cells.\n"
         f"Of the real data, methods may be tuned on {', '.join(TUNED_HERE)}; never on the others.\n"
         "For free, CoinPress gets n and the largest eigenvalue; AdaptiveCov and OpenDP n and the largest norm;\n"

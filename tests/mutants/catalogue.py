@@ -497,7 +497,7 @@ KERNELS = (
         "src/eigenveil/kernels/row_loop.py",
         "twin._start()\n        return twin",
         "return twin",
-        ("tests/contracts/test_operators.py",),
+        ("tests/kernels/test_clips.py",),
     ),
     Mutant(
         "variances of rows whose norm overflows",
@@ -767,6 +767,27 @@ FAULTS = (
         "os.open(path, flags | no_link, mode)",
         "os.open(path, flags, mode)",
         ("tests/algorithms/stream/test_tracked_stream.py",),
+    ),
+    Mutant(
+        "faults: a forked process releases the lock of its parent",
+        "src/eigenveil/_atomic_files.py",
+        "        if os.getpid() == owner:\n            with contextlib.suppress(OSError):  # it may",
+        "        if os.getpid() > 0:\n            with contextlib.suppress(OSError):  # it may",
+        ("tests/persistence/test_exit.py",),
+    ),
+    Mutant(
+        "faults: a forked process keeps the lock of its parent",
+        "src/eigenveil/_atomic_files.py",
+        "fcntl.flock(handle, fcntl.LOCK_UN)",
+        "pass",
+        ("tests/persistence/test_exit.py",),
+    ),
+    Mutant(
+        "faults: the first saves of a model do not wait for each other",
+        "src/eigenveil/persistence/folders.py",
+        "        if path.is_dir():\n            return False\n",
+        "",
+        ("tests/persistence/test_writing.py",),
     ),
     Mutant(
         "faults: a file that is short of memory is called damaged",
