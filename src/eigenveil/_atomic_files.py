@@ -65,11 +65,12 @@ def replacing(whole: pathlib.Path) -> Iterator[pathlib.Path]:
                 part.replace(whole)
                 to_disk(whole.parent)
         finally:
-            if os.getpid() == writer and part.is_dir():
-                shutil.rmtree(part, ignore_errors=True)
-            elif os.getpid() == writer:
+            if os.getpid() == writer:
                 with contextlib.suppress(OSError):  # the first error matters
-                    part.unlink(missing_ok=True)
+                    if part.is_dir():
+                        shutil.rmtree(part)
+                    else:
+                        part.unlink(missing_ok=True)
 
 
 class _Writes:
@@ -166,8 +167,9 @@ def locked(path: pathlib.Path, *, busy: EigenveilError | None = None) -> Iterato
 def locked_folder(folder: pathlib.Path, *, to_write: bool) -> Iterator[None]:
     """Wait for the lock of a folder, which needs no file, and hold it. Several may read, or one may write.
 
-    Does nothing where folders cannot be locked, as on Windows and on some network file systems, where there is no
-    such folder, and within another block of this thread for the same folder, which would wait for itself.
+    Does nothing where folders cannot be locked, as on Windows and on some network file systems, and where there is
+    no such folder. Raises an error within another block of this thread for the same folder, as in the handler of a
+    signal: it would wait for itself.
     """
     try:
         # neither the end of a pipe nor a file is waited for
@@ -181,8 +183,10 @@ def locked_folder(folder: pathlib.Path, *, to_write: bool) -> Iterator[None]:
     key = (about.st_dev, about.st_ino)
     with _unlocked_after(handle):
         if key in mine:
-            yield
-            return
+            raise EigenveilError(
+                f"this thread is reading or writing {str(folder)!r} already.",
+                hint="In a signal handler, only note the signal, and save or load after it.",
+            )
         try:
             fcntl.flock(handle, fcntl.LOCK_EX if to_write else fcntl.LOCK_SH)
         except OSError as error:
@@ -195,7 +199,10 @@ def locked_folder(folder: pathlib.Path, *, to_write: bool) -> Iterator[None]:
             mine.discard(key)
 
 
-_NO_LOCKS = {errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+_NO_LOCKS = {
+    *(errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOLCK),
+    *(errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM),
+}
 """How file systems without locks of folders answer."""
 
 

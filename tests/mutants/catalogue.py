@@ -776,6 +776,13 @@ FAULTS = (
         ("tests/persistence/test_exit.py",),
     ),
     Mutant(
+        "faults: a forked process writes the ledger file of its parent",
+        "src/eigenveil/persistence/ledger_file.py",
+        "if os.getpid() != self._process:",
+        "if os.getpid() < 0:",
+        ("tests/persistence/test_ledger_file.py",),
+    ),
+    Mutant(
         "faults: a forked process keeps the lock of its parent",
         "src/eigenveil/_atomic_files.py",
         "fcntl.flock(handle, fcntl.LOCK_UN)",
@@ -785,8 +792,8 @@ FAULTS = (
     Mutant(
         "faults: the first saves of a model do not wait for each other",
         "src/eigenveil/persistence/folders.py",
-        "        if path.is_dir():\n            return False\n",
-        "",
+        "error.errno in (errno.EEXIST, errno.ENOTEMPTY)",
+        "error.errno in ()",
         ("tests/persistence/test_writing.py",),
     ),
     Mutant(

@@ -1,6 +1,9 @@
 """A ledger file is written by one process at a time, shows all that its ledger does, and is refused if forged."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -100,6 +103,43 @@ def test_a_lock_that_was_removed_while_it_was_taken_is_taken_again(tmp_path, mon
     with _atomic_files.locked(tmp_path / "book.json"):
         assert len(taken) == 2
         assert lock.exists()
+
+
+FORKED = """
+import os, pathlib, sys
+from eigenveil.errors import EigenveilError
+from eigenveil.persistence.ledger_file import Account, RequestedBudget, open_ledger
+from eigenveil.privacy import Budget
+
+account = Account(path=pathlib.Path(sys.argv[1]), requested=RequestedBudget(fit=Budget.from_mu(0.1)))
+go, gone = os.pipe()
+try:
+    with open_ledger(account) as ledger:
+        child = os.fork()
+        if not child:
+            os.close(gone)
+            os.read(go, 1)  # until the parent has left the block, and does not hold the lock any more
+            if sys.argv[2] == "mark":
+                ledger.mark_not_private("a test")
+            else:
+                ledger.adopt().charge_gaussian("x", mu=0.1, sensitivity=1.0, scale=10.0)
+except EigenveilError as error:
+    print(error.fact)
+if child:
+    os.close(gone)
+    os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.parametrize("how", ["mark", "charge"])
+def test_a_forked_process_does_not_write_the_file_of_its_parent(book, how):
+    before = book.read_bytes()
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", FORKED, str(book), how], check=True, timeout=60, capture_output=True, text=True
+    )
+    assert "belongs to the process that opened it" in done.stdout
+    assert book.read_bytes() == before
 
 
 def damaged(book, change):

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import signal
 import stat
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 import eigenveil as ev
 from eigenveil import DPPCA, _atomic_files
 from eigenveil._atomic_files import CAN_LOCK
-from eigenveil.errors import InvalidInputError
+from eigenveil.errors import EigenveilError, InvalidInputError
 from eigenveil.persistence import folders
 from eigenveil.persistence.folders import read_folder, write_folder
 from persistence.test_round_trip import assert_same
@@ -243,10 +244,13 @@ def test_an_exception_of_a_signal_handler_ends_the_wait_for_a_lock(tmp_path):
     assert read_folder(tmp_path / "model")[0] == {"number": 0}
 
 
+@pytest.mark.skipif(not CAN_LOCK, reason="this system has no file locks")
 @pytest.mark.parametrize("instant", range(1, 5))
-def test_a_save_within_a_save_of_the_same_thread_does_not_wait_for_itself(tmp_path, monkeypatch, instant):
-    """As by the handler of a signal."""
+@pytest.mark.parametrize("numbers", [(1, 2), (0, 1), (1, 0)])
+def test_a_save_within_a_save_of_the_same_thread_is_refused(tmp_path, monkeypatch, numbers, instant):
+    """As by the handler of a signal: it would wait for itself, or remove the tensors of the other."""
     to_disk, calls = _atomic_files.to_disk, []
+    outer, inner = numbers
 
     def save(number):
         write_folder(tmp_path / "model", {"number": number}, {"x": np.full(4, number)}, version="0")
@@ -254,15 +258,57 @@ def test_a_save_within_a_save_of_the_same_thread_does_not_wait_for_itself(tmp_pa
     def interrupted(path):
         calls.append(path)
         if len(calls) == instant:
-            save(2)
+            save(inner)
         to_disk(path)
+
+    def refused():
+        with pytest.raises(EigenveilError, match="this thread is reading or writing"):
+            save(outer)
+        return True
 
     save(0)
     monkeypatch.setattr(_atomic_files, "to_disk", interrupted)
-    outer = threading.Thread(target=save, args=(1,), daemon=True)
-    outer.start()
-    outer.join(timeout=30)
-    assert not outer.is_alive()
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(refused).result(timeout=30)
     content, arrays = read_folder(tmp_path / "model")
-    assert arrays["x"][0] == content["number"]
-    assert len(calls) > 4
+    assert arrays["x"][0] == content["number"] in (0, outer)
+    assert not list(tmp_path.rglob(".*"))
+    save(inner)  # the lock is free again
+    assert read_folder(tmp_path / "model")[0] == {"number": inner}
+
+
+def test_an_error_of_a_first_save_is_raised_although_the_folder_exists(tmp_path, monkeypatch):
+    to_disk = _atomic_files.to_disk
+
+    def fails(path):
+        if path == tmp_path:
+            raise OSError(5, "Input/output error")
+        to_disk(path)
+
+    monkeypatch.setattr(_atomic_files, "to_disk", fails)
+    with pytest.raises(InvalidInputError, match="Input/output error"):
+        write_folder(tmp_path / "model", {}, {"x": np.zeros(4)}, version="0")
+
+
+def test_the_first_error_is_raised_if_its_part_cannot_be_removed(tmp_path, monkeypatch):
+    def fails(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(pathlib.Path, "is_dir", fails)
+    with pytest.raises(ZeroDivisionError), _atomic_files.written_whole(tmp_path / "file"):
+        raise ZeroDivisionError
+
+
+@pytest.mark.skipif(not CAN_LOCK, reason="this system has no file locks")
+def test_a_folder_that_is_removed_while_a_save_waits_is_created_again(tmp_path, monkeypatch):
+    model, flock = tmp_path / "model", _atomic_files.fcntl.flock
+    write_folder(model, {"number": 0}, {"x": np.zeros(4)}, version="0")
+
+    def removed_first(handle, how):
+        if model.exists() and how == _atomic_files.fcntl.LOCK_EX:
+            shutil.rmtree(model)
+        flock(handle, how)
+
+    monkeypatch.setattr(_atomic_files.fcntl, "flock", removed_first)
+    write_folder(model, {"number": 1}, {"x": np.ones(4)}, version="0")
+    assert read_folder(model)[0] == {"number": 1}

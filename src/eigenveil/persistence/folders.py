@@ -13,6 +13,7 @@ detect damage. They are not signatures: anyone who can write the file can also c
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -44,13 +45,15 @@ def write_folder(path: pathlib.Path, content: dict[str, Any], arrays: Arrays, *,
     """Create the folder, or replace the model in it."""
     with os_errors_as("written", path), finished_before_exit():
         while not _written(path, content, arrays, version):
-            pass  # another save has created the folder meanwhile
+            pass  # the folder was created or removed meanwhile
 
 
 def _written(path: pathlib.Path, content: dict[str, Any], arrays: Arrays, version: str) -> bool:
-    """Return False if nothing is saved, because the folder did not exist at first and does now."""
+    """Return False if nothing is saved, because someone else has created or removed the folder meanwhile."""
     if path.exists():
         with locked_folder(path, to_write=True):
+            if not path.exists():
+                return False
             _refuse_foreign_folder(path)
             _write_into(path, content, arrays, version)
         return True
@@ -58,8 +61,8 @@ def _written(path: pathlib.Path, content: dict[str, Any], arrays: Arrays, versio
         with replacing(path) as fresh:
             fresh.mkdir()
             _write_into(fresh, content, arrays, version)
-    except OSError:
-        if path.is_dir():
+    except OSError as error:
+        if error.errno in (errno.EEXIST, errno.ENOTEMPTY):
             return False
         raise
     return True

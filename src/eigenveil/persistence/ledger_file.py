@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -197,12 +198,18 @@ class _LedgerFile:
     """A ledger file that only this process changes. A file that someone else has changed is not written."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._one_thread = path, Lock()
+        self._path, self._one_thread, self._process = path, Lock(), os.getpid()
         self._known = self._on_disk()
         """Digest of the content that this process has last read or written; None if there is no file."""
 
     def write(self, ledger: Ledger) -> None:
-        """Write the ledger, if the file is as this process left it."""
+        """Write the ledger, if the file is as this process left it. A forked process does not hold the lock."""
+        if os.getpid() != self._process:
+            raise EigenveilError(
+                f"the ledger file {str(self._path)!r} belongs to the process that opened it; nothing more is "
+                "charged.",
+                hint="Fit in that process, or open the ledger file in this one when that fit is done.",
+            )
         with self._one_thread:
             content = _content(ledger)
             if account_file(self._path) != self._path or self._on_disk() != self._known:
