@@ -47,7 +47,7 @@ demo: $(LIGHT)  ## private components of handwritten digits: a table, and a repo
 test: $(READY)  ## set everything up and run the quick tests (all packages, all rules)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-slow: $(ALL_READY)  ## statistical and audit tests that take minutes, evidence-quick, and the oldest versions
+slow: $(ALL_READY) $(RIVALS_READY)  ## statistical and audit tests that take minutes, evidence-quick, and the oldest versions
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 	$(MAKE) oldest
 
@@ -89,7 +89,7 @@ evidence: $(ALL_READY) $(RIVALS_READY)  ## every table, figure and picture of th
 	$(BIN)/python benchmarks/evidence.py; made=$$?; \
 	  $(BIN)/python benchmarks/stamp.py --mark && $(BIN)/python docs/quoted_numbers.py --write && exit $$made
 
-evidence-quick: $(ALL_READY)  ## every script of make evidence at its smallest size, in ten minutes; writes nothing
+evidence-quick: $(ALL_READY) $(RIVALS_READY)  ## every script of make evidence at its smallest size, in ten minutes; writes nothing
 	$(BIN)/python benchmarks/evidence.py --quick
 
 wheels:  ## an sdist, a wheel made from it, and its manylinux form, in dist/ (Linux; needs no Docker)

@@ -69,7 +69,8 @@ def main() -> None:
         stamp=stamped,
         command=f"python benchmarks/rerun.py {figure.name} --seed {given.seed}",
         body=table(("curve", figure.label, "kept", "again", "agree"), lines)
-        + f"\n\n{sum(good)} of {len(good)} points agree ({0.95 * len(good):.0f} are to be expected).",
+        + f"\n\n{sum(good)} of {len(good)} points agree ({0.95 * len(good):.0f} are to be expected; "
+        "methods share data, so their points may differ together).",
         keep=(given.figure, given.seed, given.trials) == (DEFAULT, 1, None),
     )
 

@@ -1,13 +1,14 @@
 """eigenveil beside every alternative, on the same data at the same epsilon: energy, zeta, time, memory.
 
     make rivals                                   # builds environments for diffprivlib and OpenDP, and runs this
+    python benchmarks/rivals.py --others          # few columns, slow spectra, skewed rows and heavy tails
     python benchmarks/rivals.py --cells digits    # cells whose name contains this; prints only
     python benchmarks/rivals.py --diffprivlib PYTHON --opendp PYTHON     # environments elsewhere
 
 Every fit is a process of its own with one thread and a time limit (with its start and the reading of data). Two
-cells are worked on at a time, on two cores, so that a fit always has another one beside it. A method that fails on
-a data set is not tried on the next ones of that cell. What was found is kept (benchmarks/.cache), so that a run
-that was stopped goes on.
+cells are worked on at a time, on two cores, so that a fit has another one beside it (but for the last). A method
+that fails on a data set is not tried on the next ones of that cell. What was found is kept (benchmarks/.cache), so
+that a run that was stopped goes on.
 
 All have epsilon = 1 (OpenDP half of it, since by its own map it spends twice that), the cell's delta, rows of mean
 0 and, where a method knows it, one row added or removed. What they are given besides:
@@ -18,9 +19,10 @@ All have epsilon = 1 (OpenDP half of it, since by its own map it spends twice th
   their papers take (`rival_covariances.py`).
 - diffprivlib and OpenDP: the largest norm and, OpenDP, the number of rows. Both are pure epsilon-DP.
 
-None of the last four knows units of several rows, or matrices ("rows only"). R's dppca is not run (CRAN). Its
-private directions rest on a bounded transformation of rows and noise on their covariance; "signs" does that in
-numpy with rows scaled to length 1. (Its default directions are not private.) Seconds are over those of
+None of the last four knows units of several rows, or matrices ("rows only"). k-DP-PCA as printed takes parts of
+the data by their places, which people that are found by their ids do not have ("no people"). R's dppca is not run
+(CRAN). Its private directions rest on a bounded transformation of rows and noise on their covariance; "signs" does
+that in numpy with rows scaled to length 1. (Its default directions are not private.) Seconds are over those of
 scikit-learn's PCA in the same run; peaks are of the whole process, with what it imports.
 """
 
@@ -43,7 +45,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import stamp
-from cells import TUNED, Cell, Drawn, arena, available, decay, gaussian, real_rows
+from cells import FAMILIES, TUNED, Cell, Drawn, arena, available, decay, gaussian, real_rows
 from harness import alone, kept, parser, say, table, write
 from rival_fit import METHODS
 
@@ -52,7 +54,7 @@ from eigenveil import metrics
 HERE = pathlib.Path(__file__).parent
 OTHERS = {"diffprivlib 0.6.6": "diffprivlib", "OpenDP 0.16": "opendp"}
 """Libraries with an environment of their own, .venv-NAME."""
-PLAIN, HOUSE = "scikit-learn, not private", "eigenveil"
+PLAIN, HOUSE, LITERAL = "scikit-learn, not private", "eigenveil", "k-DP-PCA as printed"
 ROWS_ONLY = {PLAIN, "CoinPress", "AdaptiveCov", "signs, as R's dppca", *OTHERS}
 SEEDS, LIMIT, AT_A_TIME = 3, 45.0, 2
 REAL = (
@@ -60,7 +62,14 @@ REAL = (
     *("diamonds n=53,940", "weather n=23,007", "satimage n=6,435", "words n=26,423", "bikeshare n=8,645"),
 )
 """Of the real data of cells.py, besides digits and mnist."""
+OTHER_CELLS = (
+    *("flat d=8 n=2,000", "slow n=20,000", "skewed decay d=10 n=20,000", "skewed root d=100 n=20,000"),
+    *("pareto 4.5 d=50 n=10,000", "pareto 4.5 d=100 n=20,000"),
+    *("rare spikes .01 d=5 n=20,000", "rare spikes .01 d=20 n=200,000"),
+)
+"""Of the families small, growing, skewed and heavy-tails of cells.py, for a table of their own."""
 TUNED_HERE = ("digits", *(name for name in TUNED if any(one.startswith(f"{name} ") for one in REAL)))
+REAL_DATA = f"Of the real data, methods may be tuned on {', '.join(TUNED_HERE)}; never on the others.\n"
 FAILED = "did not finish"
 
 
@@ -115,8 +124,15 @@ def cells() -> list[Cell]:
     return small + rest
 
 
+def other_cells() -> list[Cell]:
+    """Those of other families."""
+    return [cell for family in FAMILIES.values() for cell in family() if cell.name in OTHER_CELLS]
+
+
 def fitted(method: str, data: Data, k: int, setting: Setting) -> Found:
     """One fit in a process of its own, and the energy that its components keep."""
+    if method == LITERAL and "ids" in data.drawn.arrays:
+        return Found(why="no people")
     file = data.file(method)
     if file is None:
         return Found(why="rows only")
@@ -142,7 +158,7 @@ def found(method: str, data: Data, k: int, setting: Setting) -> Found:
     try:
         return Found(**kept(name, lambda: asdict(fitted(method, data, k, setting))))
     except subprocess.CalledProcessError as error:
-        named = re.findall(r"^\w*(?:Error|Exception)\b", error.stderr, flags=re.MULTILINE)
+        named = re.findall(r"^[\w.]*?(\w*(?:Error|Exception))\b", error.stderr, flags=re.MULTILINE)
         return Found(why=named[-1] if named else f"exit {error.returncode}")
 
 
@@ -209,6 +225,7 @@ def main() -> None:
     """Run, print and write."""
     options = parser(__doc__)
     options.add_argument("--cells", default="", help="only cells whose name contains this; nothing is written")
+    options.add_argument("--others", action="store_true", help="cells of other families, for another table")
     options.add_argument("--seeds", type=int, default=SEEDS, help="data sets a cell; only with 3 it is written")
     options.add_argument("--limit", type=float, default=LIMIT, help="seconds a fit; only with 45 it is written")
     for name in OTHERS.values():
@@ -217,7 +234,11 @@ def main() -> None:
     given = options.parse_args()
     stamped = stamp.line("rivals")
     setting = Setting(given.limit, {method: getattr(given, name) for method, name in OTHERS.items()})
-    chosen = [cell for cell in cells() if given.cells in cell.name and available(cell)]
+    chosen = [
+        cell
+        for cell in (other_cells() if given.others else cells())
+        if given.cells in cell.name and available(cell)
+    ]
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         of_cells = list(pool.map(lambda cell: over_seeds(cell, given.seeds, setting), chosen))
     results = {
@@ -226,17 +247,17 @@ def main() -> None:
         for k, of_k in of_cell.items()
     }
     write(
-        "rivals",
-        title="Rivals: epsilon = 1",
+        "rivals-others" if given.others else "rivals",
+        title=f"Rivals{' on few columns, slow spectra, skewed rows and heavy tails' * given.others}: epsilon = 1",
         about=f"Means over {given.seeds} data sets a cell (seeds from 1000; noise has none), "
         f"{given.limit:.0f} s a fit at most. Every fit has one core, and another fit beside it.\n"
         "delta is .01 for spiked, 1e-6 else. Zeta over eigenveil's is a geometric mean over cells.\n"
-        f"Of the real data, methods may be tuned on {', '.join(TUNED_HERE)}; never on the others.\n"
+        f"{REAL_DATA * (not given.others)}"
         "For free, CoinPress gets n and the largest eigenvalue; AdaptiveCov and OpenDP n and the largest norm;\n"
         "diffprivlib the largest norm; eigenveil and the paper's methods nothing.\n"
         "`benchmarks/rivals.py` says more, and what `signs` is.",
         stamp=stamped,
-        command="make rivals",
+        command="python benchmarks/rivals.py --others" if given.others else "make rivals",
         body=tables(results),
         keep=(given.cells, given.seeds, given.limit) == ("", SEEDS, LIMIT),
     )

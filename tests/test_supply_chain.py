@@ -1,15 +1,20 @@
 """No code is loaded from data, nothing talks to a network, and what is installed is pinned."""
 
 import ast
+import errno
+import functools
 import importlib.metadata
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -127,14 +132,42 @@ sys.addaudithook(deny)
 """An audit hook cannot be removed: every socket of Python code, except local ones with a file name, fails."""
 
 
+@functools.cache
+def no_interface():
+    """A command before another one that gives it a network of its own without an interface, where this is allowed.
+
+    So compiled libraries reach nothing either, which the hook does not see.
+    """
+    before = (shutil.which("unshare"), "--map-root-user", "--net")
+    allowed = before[0] and subprocess.run([*before, "true"], capture_output=True, check=False).returncode == 0  # noqa: S603
+    return before if allowed else ()
+
+
 def offline(folder, *command):
-    """A command in a process, and in its Python children, that cannot reach a network."""
+    """A command in a process, and in its children, that cannot reach a network."""
     (folder / "sitecustomize.py").write_text(DENY)
     path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
     given = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
     return subprocess.run(  # noqa: S603
-        [sys.executable, *map(str, command)], cwd=folder, env=given, capture_output=True, text=True, check=False
+        [*no_interface(), sys.executable, *map(str, command)],
+        cwd=folder,
+        env=given,
+        capture_output=True,
+        text=True,
+        check=False,
     )
+
+
+@pytest.mark.skipif(not no_interface(), reason="unshare is not there or not allowed")
+def test_compiled_code_reaches_no_network(tmp_path):
+    """A connection of C, which no hook sees, finds no network. With one, a closed port would refuse it."""
+    lines = (
+        "import ctypes",
+        "libc = ctypes.CDLL(None, use_errno=True)",
+        "address = bytes([2, 0, 0, 9, 127, 0, 0, 1]) + bytes(8)",
+        "print(libc.connect(libc.socket(2, 1, 0), address, 16), ctypes.get_errno())",
+    )
+    assert offline(tmp_path, "-c", "; ".join(lines)).stdout.strip() == f"-1 {errno.ENETUNREACH}"
 
 
 @pytest.mark.parametrize("call", ["connect(('127.0.0.1', 9))", "bind(('127.0.0.1', 0))"])
@@ -146,8 +179,11 @@ def test_a_socket_is_noticed(tmp_path, call):
 def test_a_fit_and_a_report_need_no_network(tmp_path):
     rows = np.random.default_rng(0).normal(size=(2000, 4)) * [4, 2, 1, 1]
     np.savetxt(tmp_path / "rows.csv", rows, delimiter=",", header="a,b,c,d", comments="")
+    table = pa.table({"id": np.arange(2000) // 2, **{name: rows[:, i] for i, name in enumerate("abcd")}})
+    pq.write_table(table, tmp_path / "people.parquet")
     fit = ("fit", "rows.csv", "-k", 1, "--algorithm", "dp-gauss-1", "--out", "model", "--ledger", "ledger.json")
-    for command in (fit, ("report", "model", "--out", "report.html")):
+    people = ("fit", "people.parquet", "-k", 1, "--units", "id", "--out", "people")
+    for command in (fit, people, ("report", "model", "--out", "report.html")):
         done = offline(tmp_path, "-m", "eigenveil.cli", *command)
         assert done.returncode == 0, done.stderr
     page = (tmp_path / "report.html").read_text("utf-8")

@@ -12,7 +12,8 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from eigenveil.errors import EigenveilError, InvalidInputError
@@ -30,11 +31,14 @@ CAN_LOCK = fcntl is not None
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
+def written_whole(
+    path: str | os.PathLike[str], *, last_check: Callable[[], object] = lambda: None
+) -> Iterator[pathlib.Path]:
     """Yield a temporary path that replaces `path` when the block ends.
 
-    If the block raises an exception, the temporary file is deleted and `path` stays as it was. An `OSError`, such
-    as a full disk, becomes an `InvalidInputError` that names `path`.
+    `last_check` is called just before, when the temporary file is on the disk. If it or the block raises an
+    exception, the temporary file is deleted and `path` stays as it was. An `OSError`, such as a full disk, becomes
+    an `InvalidInputError` that names `path`.
 
     Examples
     --------
@@ -46,12 +50,12 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     ['note']
     """
     whole = pathlib.Path(path)
-    with explained_write_errors(whole), replacing(whole) as part:
+    with explained_write_errors(whole), replacing(whole, last_check=last_check) as part:
         yield part
 
 
 @contextmanager
-def replacing(whole: pathlib.Path) -> Iterator[pathlib.Path]:
+def replacing(whole: pathlib.Path, *, last_check: Callable[[], object] = lambda: None) -> Iterator[pathlib.Path]:
     """As `written_whole`, but raise `OSError` as it is. The block may create a folder in place of a file.
 
     A process that is forked within the block leaves the file to its parent.
@@ -62,6 +66,7 @@ def replacing(whole: pathlib.Path) -> Iterator[pathlib.Path]:
             yield part
             if os.getpid() == writer:
                 to_disk(part)
+                last_check()
                 part.replace(whole)
                 to_disk(whole.parent)
         finally:
@@ -144,99 +149,154 @@ def explained_write_errors(path: pathlib.Path) -> Iterator[None]:
 def locked(path: pathlib.Path, *, busy: EigenveilError | None = None) -> Iterator[None]:
     """Hold the lock of `path`, a hidden file beside it, which stays. The system releases it if the process dies.
 
-    If another process holds it, raise `busy`, or wait without it. Needs `CAN_LOCK`.
+    If another process or thread holds it, raise `busy`, or wait without it. Needs `CAN_LOCK`.
     """
     lock = path.with_name(f".{path.name}.lock")
     held = False
     while not held:
         with explained_write_errors(lock):
             # a link could create a file anywhere
-            handle = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        with _unlocked_after(handle):
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX if busy is None else fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                assert busy is not None, "else the call waits"
-                raise busy from None
-            held = _is_at(handle, lock)  # else the file was removed since it was opened, and locks nothing
+            file = _Opened(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0))
+        with _lock_of(file, lock, fcntl.LOCK_EX if busy is None else fcntl.LOCK_EX | fcntl.LOCK_NB, busy=busy):
+            held = _is_at(file, lock)  # else the file was removed since it was opened, and locks nothing
             if held:
                 yield
 
 
 @contextmanager
-def locked_folder(folder: pathlib.Path, *, to_write: bool) -> Iterator[None]:
+def locked_folder(folder: pathlib.Path, *, to_write: bool) -> Iterator[Callable[[], bool]]:
     """Wait for the lock of a folder, which needs no file, and hold it. Several may read, or one may write.
 
-    Does nothing where folders cannot be locked, as on Windows and on some network file systems, and where there is
-    no such folder. Raises an error within another block of this thread for the same folder, as in the handler of a
-    signal: it would wait for itself.
+    Yields a function that returns whether the folder of this name is still the one that is locked. Does nothing
+    where folders cannot be locked, as on Windows and on some network file systems, and where there is no such
+    folder.
     """
     try:
         # neither the end of a pipe nor a file is waited for
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY) if CAN_LOCK else None
+        file = _Opened(folder, os.O_RDONLY | os.O_DIRECTORY) if CAN_LOCK else None
     except (FileNotFoundError, NotADirectoryError, PermissionError):
-        handle = None
-    if handle is None:
-        yield
+        file = None
+    if file is None:
+        yield lambda: True
         return
-    about, mine = os.fstat(handle), _OF_THREAD.folders
+    with _lock_of(file, folder, fcntl.LOCK_EX if to_write else fcntl.LOCK_SH, optional=True):
+        yield lambda: _is_at(file, folder)
+
+
+class _Opened:
+    """An open file or folder, for its lock. It is closed, which unlocks it, no later than Python collects it.
+
+    So an interrupt between any two steps leaves nothing locked.
+    """
+
+    _number = -1
+
+    def __init__(self, path: pathlib.Path, flags: int) -> None:
+        _OPEN.add(self)
+        self._number = os.open(path, flags, 0o666)
+
+    def fileno(self) -> int:
+        """Return the number by which the system knows it."""
+        return self._number
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._number < 0
+
+    def close(self) -> None:
+        """Close it, once."""
+        number, self._number = self._number, -1
+        if number >= 0:
+            os.close(number)
+
+    __del__ = close
+
+
+@contextmanager
+def _lock_of(
+    file: _Opened, path: pathlib.Path, kind: int, *, busy: EigenveilError | None = None, optional: bool = False
+) -> Iterator[None]:
+    """Lock an open file for a block, and close it after that.
+
+    Raise `busy` if another one holds the lock and `kind` does not wait. `optional` says whether the block runs
+    without the lock where the file system has none. Raise an error within another block of this thread for the
+    same file, as in the handler of a signal: it would wait for itself.
+    """
+    about, of_thread = os.fstat(file.fileno()), _OF_THREAD.files
     key = (about.st_dev, about.st_ino)
-    with _unlocked_after(handle):
-        if key in mine:
+    try:
+        before = of_thread.get(key)
+        if before is not None and not before.closed and busy is None:
             raise EigenveilError(
-                f"this thread is reading or writing {str(folder)!r} already.",
+                f"this thread is reading or writing {str(path)!r} already.",
                 hint="In a signal handler, only note the signal, and save or load after it.",
             )
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX if to_write else fcntl.LOCK_SH)
+            fcntl.flock(file, kind)
+        except BlockingIOError:
+            if busy is None:
+                raise
+            raise busy from None
         except OSError as error:
             if error.errno not in _NO_LOCKS:  # such as an exception of a signal handler
                 raise
-        mine.add(key)
-        try:
-            yield
-        finally:
-            mine.discard(key)
+            if not optional:
+                raise EigenveilError(
+                    f"{str(path)!r} is on a file system without locks, which are needed here.",
+                    hint="Use a folder on a local disk.",
+                ) from error
+        of_thread[key] = file
+        yield
+    finally:
+        _unlock(file)
+
+
+def _unlock(file: _Opened) -> None:
+    """Release the lock and close the file.
+
+    Closing alone would not release it while a process that was forked meanwhile has the file, too. Such a process
+    has closed it (`_close_in_child`), and never releases the lock of its parent.
+    """
+    try:
+        if not file.closed:
+            with contextlib.suppress(OSError):  # it may never have been locked
+                fcntl.flock(file, fcntl.LOCK_UN)
+    finally:
+        file.close()
+
+
+def _close_in_child() -> None:
+    """Close files whose locks belong to the parent, so that these end with the parent."""
+    for file in tuple(_OPEN):
+        file.close()
 
 
 _NO_LOCKS = {
     *(errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOLCK),
     *(errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM),
 }
-"""How file systems without locks of folders answer."""
+"""How file systems without locks answer."""
 
 
 class _OfThread(threading.local):
-    """Folders that a thread has locked, by device and number."""
+    """Files that a thread has locked, by device and number. Only files that are still open count."""
 
     def __init__(self) -> None:
-        self.folders: set[tuple[int, int]] = set()
+        self.files: weakref.WeakValueDictionary[tuple[int, int], _Opened] = weakref.WeakValueDictionary()
 
 
 _OF_THREAD = _OfThread()
+_OPEN: weakref.WeakSet[_Opened] = weakref.WeakSet()
+"""All files that this process has opened for their locks."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)
 
 
-@contextmanager
-def _unlocked_after(handle: int) -> Iterator[None]:
-    """Release the lock and close the handle after the block.
-
-    Closing alone would not release it while a process that was forked meanwhile has the handle, too. Such a
-    process never releases the lock of its parent.
-    """
-    owner = os.getpid()
+def _is_at(file: _Opened, path: pathlib.Path) -> bool:
+    """Return whether the open file or folder is still the one of this name."""
     try:
-        yield
-    finally:
-        if os.getpid() == owner:
-            with contextlib.suppress(OSError):  # it may never have been locked
-                fcntl.flock(handle, fcntl.LOCK_UN)
-        os.close(handle)
-
-
-def _is_at(handle: int, path: pathlib.Path) -> bool:
-    """Return whether the open file is still the file of this name."""
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat(follow_symlinks=False))
+        return not file.closed and os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
         return False
 

@@ -70,7 +70,7 @@ def test_what_did_not_finish_is_not_tried_on_other_data(rivals, monkeypatch, cel
         if case["method"] == "k-DP-Ojas":
             raise subprocess.TimeoutExpired("python", 5.0)
         if case["method"] == "CoinPress":
-            raise subprocess.CalledProcessError(1, "python", stderr="Traceback\nValueError: wrong\n")
+            raise subprocess.CalledProcessError(1, "python", stderr="Traceback\nsome.errors.ValueError: wrong\n")
         return {"seconds": 2.0, "peak": 100.0}
 
     cases = answering(rivals, monkeypatch, answer)
@@ -93,6 +93,7 @@ def test_rows_only(rivals, monkeypatch, setting):
         rivals.PLAIN,
         *rivals.OTHERS,
     }
+    assert found[rivals.LITERAL].why == "no people"
 
 
 def test_the_summary_counts(rivals):
@@ -117,4 +118,6 @@ def test_cells_have_names_of_their_own_and_real_data(rivals):
     names = [cell.name for cell in rivals.cells()]
     assert len(names) == len(set(names))
     assert {f"real {name}" for name in rivals.REAL} <= set(names)
+    assert {cell.name for cell in rivals.other_cells()} == set(rivals.OTHER_CELLS)
+    assert not set(rivals.OTHER_CELLS) & set(names)
     assert {cell.source in rivals.TUNED for cell in rivals.cells() if cell.source} == {True, False}

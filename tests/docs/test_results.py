@@ -1,4 +1,4 @@
-"""Every table of benchmarks/results was made by the code as it is, or says that it was not."""
+"""Every table of benchmarks/results and of tests was made by the code as it is, or says that it was not."""
 
 import pytest
 
@@ -10,16 +10,17 @@ stamp, harness = load("stamp"), load("harness")
 
 def unmarked(pages):
     """Pages whose mark is missing, or is of another stamp, or should be gone."""
-    return [page.name for page in pages if stamp.marked(text := page.read_text("utf-8")) != text]
+    return ["/".join(page.parts[-2:]) for page in pages if stamp.marked(text := page.read_text("utf-8")) != text]
 
 
 def test_tables_of_older_code_say_so():
-    wrong = unmarked(TABLES)
+    wrong = unmarked(stamp.pages())
     assert not wrong, f"{wrong}: run python benchmarks/stamp.py --mark, or make these tables anew"
 
 
 def test_there_are_tables():
     assert {"arena.md", "stream.md", "startup.md", "one-pass.md"} <= {page.name for page in TABLES}
+    assert {"faults", "fuzz", "hostile", "mutants"} == {page.parent.name for page in stamp.pages()} - {"results"}
 
 
 STALE = {
@@ -35,10 +36,19 @@ STALE = {
 def test_a_wrong_page_is_found_and_marking_mends_it(text, tmp_path):
     page = tmp_path / "planted.md"
     page.write_text(text, "utf-8")
-    assert unmarked([page]) == ["planted.md"]
+    assert unmarked([page]) == [f"{tmp_path.name}/planted.md"]
     page.write_text(stamp.marked(text), "utf-8")
     assert unmarked([page]) == []
     assert page.read_text("utf-8").count(stamp.OLDER) == (text.count(stamp.OLDER) == 0)
+
+
+def test_a_table_of_code_with_the_same_releases_counts_for_one_code_only(monkeypatch):
+    before = f"# A\n\nCode: 0123456789ab, streams {stamp.streams()} (eigenveil 0.1).\n\n| 1 |\n"
+    monkeypatch.setattr(stamp, "SAME_RELEASES", {"aaaaaaaaaaaa": ("0123456789ab",)})
+    assert stamp.OLDER in stamp.marked(before)
+    monkeypatch.setattr(stamp, "SAME_RELEASES", {stamp.code(): ("0123456789ab",)})
+    assert stamp.OLDER not in stamp.marked(before)
+    assert stamp.OLDER in stamp.marked(STALE["of older streams"].replace(stamp.code(), "0123456789ab"))
 
 
 def test_a_mark_stands_below_the_stamp_or_the_title():

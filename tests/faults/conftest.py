@@ -109,3 +109,14 @@ def data(tmp_path_factory):
     columns = {f"x{number}": column for number, column in enumerate(rows.T)}
     pq.write_table(pa.table(columns), folder / "rows.parquet")
     return folder
+
+
+@pytest.fixture
+def tried(record_property):
+    """Record what was tried, how often, and what was checked: a line of results.md."""
+
+    def record(fault, trials, checked):
+        for name, value in (("fault", fault), ("trials", trials), ("checked", checked)):
+            record_property(name, value)
+
+    return record

@@ -5,11 +5,12 @@ Arguments go to pytest, such as ``-n 2`` or ``-k streams``. Faults that were not
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from support.stamped import stamped
 
 HERE = Path(__file__).parent
 TABLE = HERE / "results.md"
@@ -26,12 +27,13 @@ class Results:
         if report.when == "call" and "fault" in found:
             self.rows.append({**found, "outcome": "holds" if report.passed else f"**{report.outcome}**"})
 
-    def write(self, stamp: str) -> None:
+    def write(self, made_with: str) -> None:
         lines = [
             "# Faults, as real processes",
             "",
-            f"Made by `PYTHONPATH=tests python -m faults.run`. Stamp of the code: {stamp}, and what was not yet",
-            "committed on it. `make slow` runs the same trials; quick tests repeat the most telling ones.",
+            "`make slow` runs the same trials; quick tests repeat the most telling ones. Noise has no seed.",
+            "Made by `PYTHONPATH=tests python -m faults.run`.",
+            made_with,
             "",
             "| fault | trials | what was checked | outcome |",
             "|---|---|---|---|",
@@ -48,11 +50,11 @@ KEYS = ("fault", "trials", "checked", "outcome")
 
 
 def main() -> None:
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    stamp = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
+    before, now = (stamped(TABLE, whole=whole) for whole in (False, True))
     results = Results()
     code = pytest.main(["-n0", "-m", "slow or not slow", str(HERE), *sys.argv[1:]], plugins=[results])
-    results.write(stamp)
+    whole = code in (0, 1) and all(one == "-n" or one.isdigit() for one in sys.argv[1:])
+    results.write(now if whole else before)
     sys.exit(code)
 
 

@@ -73,15 +73,16 @@ def names(folder):
 
 
 @pytest.mark.parametrize("pages", [0, 1])
-def test_a_new_ledger_file(server, data, disk, tmp_path, pages):
+def test_a_new_ledger_file(server, data, disk, tmp_path, *, pages, tried):
     disk.fill(pages * PAGE)
     found = fit(server, data, tmp_path, "--json", "--ledger", disk.folder / "budget.json")
     assert failed(found)
     assert (found.granted, found.drawn, found.out) == ([], 0, "")
     assert not ledgers.charged(ledgers.read(disk.folder / "budget.json"))
+    tried(f"disk full, room for {pages} pages: a new ledger file", 1, "exit 1, no noise, nothing charged")
 
 
-def test_a_ledger_file_that_grows(server, data, disk, tmp_path, record_property):
+def test_a_ledger_file_that_grows(server, data, disk, tmp_path, tried):
     """The fit ends where the next charge cannot be written: noise was granted for what the file shows, no more."""
     book = disk.folder / "budget.json"
     assert fit(server, data, tmp_path, "--json", "--ledger", book, "--cap-epsilon", 5).status == 0
@@ -98,15 +99,15 @@ def test_a_ledger_file_that_grows(server, data, disk, tmp_path, record_property)
     assert names(disk.folder) == [".budget.json.lock", "budget.json"]
     (disk.folder / "filler").unlink()
     assert fit(server, data, tmp_path, "--json", "--ledger", book).status == 0, "goes on when there is space"
-    record_property("fault", "disk full while a ledger file grows")
-    record_property("trials", len(ends))
-    record_property(
-        "checked", "exit 1, the file is whole, no noise without a written charge; goes on when there is space"
+    tried(
+        "disk full while a ledger file grows",
+        len(ends),
+        "exit 1, the file is whole, no noise without a written charge; goes on when there is space",
     )
 
 
 @pytest.mark.parametrize("pages", [0, 1, 8])
-def test_a_model_and_a_report(server, data, disk, tmp_path, pages):
+def test_a_model_and_a_report(server, data, disk, tmp_path, *, pages, tried):
     flags = ["--out", disk.folder / "model", "--report", disk.folder / "report.html", "--force"]
     ev.save(work.FITTED[1], disk.folder / "model")
     disk.fill(pages * PAGE)
@@ -115,9 +116,11 @@ def test_a_model_and_a_report(server, data, disk, tmp_path, pages):
     assert "The fit is complete, but not all of its results were written. Count its budget as spent." in found.err
     assert ev.load(disk.folder / "model").random_state == (1 if pages < 8 else None)
     assert names(disk.folder) == ["model"]
+    what = "exit 1, the budget counts as spent, each file is the old or the new one"
+    tried(f"disk full, room for {pages} pages: model and report of a fit", 1, what)
 
 
-def test_a_report_is_kept(disk):
+def test_a_report_is_kept(disk, tried):
     path = disk.folder / "report.html"
     path.write_text("the old report")
     disk.fill(2 * PAGE)
@@ -125,9 +128,10 @@ def test_a_report_is_kept(disk):
         ev.report.write_report(work.FITTED[1], path)
     assert path.read_text() == "the old report"
     assert names(disk.folder) == ["report.html"]
+    tried("disk full while a report is replaced", 1, "a clear error, the old report is whole")
 
 
-def test_a_saved_model(disk):
+def test_a_saved_model(disk, tried):
     ev.save(work.FITTED[1], disk.folder / "model")
     disk.fill(PAGE)
     for name in ("model", "other"):
@@ -135,11 +139,12 @@ def test_a_saved_model(disk):
             ev.save(work.FITTED[2], disk.folder / name)
     assert ev.load(disk.folder / "model").random_state == 1
     assert names(disk.folder) == ["model"]
+    tried("disk full during `save`", 2, "a clear error, the old model is whole, no new one is begun")
 
 
 @pytest.mark.filterwarnings("ignore:batches of 400 slots")
 @pytest.mark.parametrize("pages", [0, 1])
-def test_a_checkpoint(disk, pages):
+def test_a_checkpoint(disk, pages, tried):
     """A batch that cannot be recorded is not charged. After a restart, the last good files are continued."""
     path = disk.folder / "checkpoint"
     stream = TrackedStream(1, epsilon=1.0, delta=1e-6, batch_size=400)
@@ -160,10 +165,12 @@ def test_a_checkpoint(disk, pages):
     assert (again.arrivals, again.batches) == ((300, 0) if pages == 0 else (400, 1))
     again.add(rows[again.arrivals :])
     assert again.batches == 2
+    what = "a batch that cannot be recorded is not charged; the last good files go on"
+    tried(f"disk full, room for {pages} pages: checkpoint of a stream", 1, what)
 
 
 @pytest.mark.parametrize("units", [None, "id"])
-def test_temporary_files(disk, tmp_path, monkeypatch, units):
+def test_temporary_files(disk, tmp_path, monkeypatch, units, tried):
     """A text file is then parsed in every pass; people cannot be sorted without space."""
     rows = np.random.default_rng(0).normal(size=(4000, 10))
     table = pa.table({"id": np.arange(4000) // 2, **{f"x{i}": column for i, column in enumerate(rows.T)}})
@@ -183,12 +190,14 @@ def test_temporary_files(disk, tmp_path, monkeypatch, units):
                 model.fit(str(tmp_path / "rows.csv"), units=units)
     del model
     assert not [name for name in names(disk.folder) if not name.startswith("eigenveil-")]
+    tried(f"no room for temporary files, units {units}", 1, "the same release, or a clear error; nothing is left")
 
 
-def test_a_stream_of_arrow_batches(disk, monkeypatch):
+def test_a_stream_of_arrow_batches(disk, monkeypatch, tried):
     monkeypatch.setenv("TMPDIR", str(disk.folder))
     monkeypatch.setattr("tempfile.tempdir", None)
     disk.fill(PAGE)
     table = pa.table({"x": np.random.default_rng(0).normal(size=20_000)})
     with pytest.raises(UnreadableError, match="TMPDIR"):
         ev.DPPCA(1).fit(table.to_reader())
+    tried("no room for an Arrow reader's rows", 1, "a clear error")

@@ -81,19 +81,21 @@ def locales(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_more_locales_and_time_zones(table, locales, tmp_path, record_property):
+def test_more_locales_and_time_zones(table, locales, tmp_path, tried):
     zones = [
         {"TZ": zone} for zone in ("Pacific/Kiritimati", "America/St_Johns", FAR_EAST, "XXX+11:30", "nonsense")
     ]
-    tried = [*locales, {"LC_ALL": "POSIX"}, *zones, ASCII, {"PYTHONUTF8": "0"}]
+    changes = [*locales, {"LC_ALL": "POSIX"}, *zones, ASCII, {"PYTHONUTF8": "0"}]
     for name in ("rows.parquet", "rows.csv"):
         plain = made_in(PLAIN, table, tmp_path / f"plain {name}", name)
-        for number, more in enumerate(tried):
+        for number, more in enumerate(changes):
             assert made_in({**PLAIN, **more}, table, tmp_path / f"{number} {name}", name) == plain, more
-    shown = ", ".join(f"{key}={value}" for one in tried for key, value in one.items() if key != "LOCPATH")
-    record_property("fault", f"environment: {shown}")
-    record_property("trials", 2 * len(tried))
-    record_property("checked", "output, ledger file and model equal those of C.UTF-8 in UTC, byte by byte")
+    shown = ", ".join(f"{key}={value}" for one in changes for key, value in one.items() if key != "LOCPATH")
+    tried(
+        f"environment: {shown}",
+        2 * len(changes),
+        "output, ledger file and model equal those of C.UTF-8 in UTC, byte by byte",
+    )
     if not locales:
         pytest.skip("localedef is missing: no locale with a decimal comma was tried; the others passed")
 

@@ -93,7 +93,7 @@ def test_fits_killed_around_their_first_charge(server, data, tmp_path):
 
 
 @pytest.mark.slow
-def test_fits_killed_at_every_mark(server, data, tmp_path, record_property):
+def test_fits_killed_at_every_mark(server, data, tmp_path, tried):
     fits = Fits(server, data, tmp_path, "dp-gauss-1")
     marks = len(fits.run().marks)
     for last in range(marks):
@@ -102,21 +102,23 @@ def test_fits_killed_at_every_mark(server, data, tmp_path, record_property):
             fits.run()
     recompute(ledgers.read(fits.book))
     assert fits.killed >= 0.9 * marks
-    record_property("fault", "SIGKILL before each file operation and grant of a fit with a ledger file")
-    record_property("trials", fits.killed)
-    record_property(
-        "checked", "every grant of noise is in the file; the file is whole; the cap holds; restart goes on"
+    tried(
+        "SIGKILL before each file operation and grant of a fit with a ledger file",
+        fits.killed,
+        "every grant of noise is in the file; the file is whole; the cap holds; restart goes on",
     )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["tracked", "dp-gauss-1"])
-def test_fits_killed_at_random_instants(server, data, tmp_path, algorithm, record_property):
+def test_fits_killed_at_random_instants(server, data, tmp_path, algorithm, tried):
     fits = Fits(server, data, tmp_path, algorithm)
     kill_at_random(fits, len(fits.run().marks), kills=80, seed=1)
-    record_property("fault", f"SIGKILL at random instants of a fit with a ledger file ({algorithm})")
-    record_property("trials", fits.killed)
-    record_property("checked", "as above; a fit is refused if and only if the budget does not cover it")
+    tried(
+        f"SIGKILL at random instants of a fit with a ledger file ({algorithm})",
+        fits.killed,
+        "as above; a fit is refused if and only if the budget does not cover it",
+    )
 
 
 # -- streams with checkpoints --------------------------------------------------------------------
@@ -203,7 +205,7 @@ def test_streams_killed_at_every_file_operation_of_two_batches(server, tmp_path,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("units", ["rows", "people"])
-def test_streams_killed_at_random_instants(server, tmp_path, units, record_property):
+def test_streams_killed_at_random_instants(server, tmp_path, units, tried):
     streams = Streams(server, tmp_path, units)
     marks = len(streams.run().marks)
     for last in range(110):  # two batches and several saves
@@ -211,12 +213,10 @@ def test_streams_killed_at_random_instants(server, tmp_path, units, record_prope
         streams.start()
     kill_at_random(streams, marks // 2, kills=75, seed=2)
     assert streams.killed >= 170
-    record_property(
-        "fault", f"SIGKILL at every mark and at random instants of a stream with checkpoints ({units})"
-    )
-    record_property("trials", streams.killed)
-    record_property(
-        "checked", "a batch whose noise could have been seen counts as closed; its rows and ids are not used again"
+    tried(
+        f"SIGKILL at every mark and at random instants of a stream with checkpoints ({units})",
+        streams.killed,
+        "a batch whose noise could have been seen counts as closed; its rows and ids are not used again",
     )
 
 
@@ -263,11 +263,11 @@ def test_saves_killed_at_every_file_operation(server, tmp_path, there):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("there", [False, True])
-def test_saves_killed_at_random_instants(server, tmp_path, there, record_property):
+def test_saves_killed_at_random_instants(server, tmp_path, there, tried):
     saves = Saves(server, tmp_path, there=there)
-    kill_at_random(saves, len(saves.run().marks), kills=60, seed=3)
-    record_property("fault", f"SIGKILL at random instants of `save` ({'over a model' if there else 'new folder'})")
-    record_property("trials", saves.killed)
-    record_property(
-        "checked", "the folder has the old model or the new one, to the bit, or is absent; saving again works"
+    kill_at_random(saves, len(saves.run().marks), kills=150, seed=3)
+    tried(
+        f"SIGKILL at random instants of `save` ({'over a model' if there else 'new folder'})",
+        saves.killed,
+        "the folder has the old model or the new one, to the bit, or is absent; saving again works",
     )

@@ -54,13 +54,15 @@ def test_a_fit_without_memory_fails_cleanly(server, wide, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")  # noqa: PTH110
-def test_fits_with_little_memory(server, wide, tmp_path, record_property):
+def test_fits_with_little_memory(server, wide, tmp_path, tried):
     sizes = [1.15**step for step in range(10, 50)]
     ends = [starve(server, wide, tmp_path / str(size), size)[0] for size in sizes]
     assert {0, 1} == set(ends)
-    record_property("fault", "RLIMIT_AS from 4 to 940 MB above what the process has")
-    record_property("trials", f"{len(ends)} fits, of which {sum(ends)} failed")
-    record_property("checked", "success, or exit 1 with a hint and no traceback; the ledger shows every grant")
+    tried(
+        "RLIMIT_AS from 4 to 940 MB above what the process has",
+        f"{len(ends)} fits, of which {sum(ends)} failed",
+        "success, or exit 1 with a hint and no traceback; the ledger shows every grant",
+    )
 
 
 # -- permissions ---------------------------------------------------------------------------------
@@ -92,7 +94,7 @@ def denied(found):
 
 @needs_root
 @pytest.mark.parametrize("there", [False, True])
-def test_a_ledger_in_a_folder_that_is_read_only(server, data, shut, there, record_property):
+def test_a_ledger_in_a_folder_that_is_read_only(server, data, shut, there, tried):
     book = shut / "shut" / "budget.json"
     line = fit_line(data / "rows.parquet", "--json", "--ledger", book)
     if there:
@@ -102,21 +104,24 @@ def test_a_ledger_in_a_folder_that_is_read_only(server, data, shut, there, recor
         (shut / "home" / "err").unlink()
     assert denied(server("command", shut / "home", line=line, user=NOBODY))
     assert not there or book.read_bytes() == kept
-    record_property("fault", f"ledger file in a read-only folder, as another user ({'there' if there else 'new'})")
-    record_property("trials", 1)
-    record_property("checked", "exit 1, no noise, the file as it was")
+    tried(
+        f"ledger file in a read-only folder, as another user ({'there' if there else 'new'})",
+        1,
+        "exit 1, no noise, the file as it was",
+    )
 
 
 @needs_root
 @pytest.mark.parametrize("flag", ["--out", "--report"])
-def test_results_in_a_folder_that_is_read_only(server, data, shut, flag):
+def test_results_in_a_folder_that_is_read_only(server, data, shut, flag, tried):
     line = fit_line(data / "rows.parquet", flag, shut / "shut" / "result", "--ledger", "budget.json")
     assert denied(server("command", shut / "home", line=line, user=NOBODY))
     assert not (shut / "home" / "budget.json").exists(), "checked before anything is spent"
+    tried(f"{flag} in a read-only folder, as another user", 1, "exit 1, nothing is spent")
 
 
 @needs_root
-def test_a_model_and_a_checkpoint_in_a_folder_that_is_read_only(server, shut):
+def test_a_model_and_a_checkpoint_in_a_folder_that_is_read_only(server, shut, tried):
     for name, asked in {
         "save": {"number": 1, "path": str(shut / "shut" / "model")},
         "stream": {"path": str(shut / "shut" / "s"), "units": "rows", "arrivals": 90, "save_every": 20},
@@ -129,6 +134,7 @@ def test_a_model_and_a_checkpoint_in_a_folder_that_is_read_only(server, shut):
         for file in ("out", "err"):
             (shut / "home" / file).unlink()
     assert not list((shut / "shut").iterdir())
+    tried("model and checkpoint in a read-only folder, as another user", 2, "a clear error, no noise, no file")
 
 
 # -- clocks --------------------------------------------------------------------------------------
@@ -136,7 +142,7 @@ def test_a_model_and_a_checkpoint_in_a_folder_that_is_read_only(server, shut):
 JUMPS = [0.0, 3600.0, -86400.0, 1e6, -1e6, 1e-9]
 
 
-def test_a_clock_that_jumps_changes_nothing(server, data, tmp_path, record_property):
+def test_a_clock_that_jumps_changes_nothing(server, data, tmp_path, tried):
     """Neither the order of entries nor the cap nor a seeded result depends on the time."""
     line = fit_line(data / "rows.parquet", "--json", "--seed", 3, "--ledger", "budget.json", "--cap-epsilon", 1.5)
     found = {}
@@ -150,12 +156,14 @@ def test_a_clock_that_jumps_changes_nothing(server, data, tmp_path, record_prope
         found[name] = [(end.status, end.out) for end in ends], (folder / "budget.json").read_bytes()
     assert found["still"] == found["jumping"]
     assert [status for status, _ in found["still"][0]] == [0, 0, 3]
-    record_property("fault", "clocks set back and forth during a fit, and times of the ledger file")
-    record_property("trials", 3)
-    record_property("checked", "ledger file, cap and output equal to those of a steady clock, byte by byte")
+    tried(
+        "clocks set back and forth during a fit, and times of the ledger file",
+        3,
+        "ledger file, cap and output equal to those of a steady clock, byte by byte",
+    )
 
 
-def test_a_clock_that_jumps_during_a_stream(server, tmp_path):
+def test_a_clock_that_jumps_during_a_stream(server, tmp_path, tried):
     settings = {"path": "s", "units": "rows", "arrivals": 3 * work.BATCH, "save_every": 25}
     for year in (2050, 1971):
         found = server("stream", tmp_path, **settings)
@@ -163,3 +171,4 @@ def test_a_clock_that_jumps_during_a_stream(server, tmp_path):
         for path in (tmp_path / "s", tmp_path / "s.RAW-DATA"):
             os.utime(path, (86400 * 365 * (year - 1970),) * 2)
     assert found.marks[-1]["batches"] == 3
+    tried("clocks set back and forth during a stream, and times of its files", 2, "the stream goes on")

@@ -77,8 +77,8 @@ def keep_small(name: str, work: Path, most: int) -> None:
         shutil.copy(file, CORPUS / name / file.name[:12])
 
 
-def write_line(name: str, seconds: int, tried: str, outcome: str) -> None:
-    """Renew the line of a target in the table."""
+def write_line(name: str, seconds: int, tried: str, outcome: str, made_with: str) -> None:
+    """Renew the line of a target in the table, and what it says of code and machine."""
     before = TABLE.read_text(encoding="utf-8") if TABLE.exists() else ""
     found = {line.split(" | ")[0]: line for line in before.splitlines() if line.startswith("| `")}
     kept = sum(1 for _ in (CORPUS / name).iterdir())
@@ -88,6 +88,8 @@ def write_line(name: str, seconds: int, tried: str, outcome: str) -> None:
         "",
         "Made by `PYTHONPATH=tests python -m fuzz.run --seconds N`: the last search of each target. Targets are",
         "described in `tests/fuzz/targets.py`. Quick tests repeat all inputs that are kept, and a few near them.",
+        "Searches use fresh seeds.",
+        made_with,
         "",
         "| target | seconds | inputs tried | inputs kept | outcome |",
         "|---|---|---|---|---|",
@@ -113,7 +115,11 @@ def main() -> int:
             search_at_random(options.targets[0], options.seconds)
         return 0
     broken = []
-    for name in options.targets or names:
+    from support.stamped import stamped  # not in the search itself, which instruments the package as it is loaded
+
+    until_done, made_with = (stamped(TABLE, whole=whole) for whole in (False, not options.targets))
+    chosen = options.targets or names
+    for name in chosen:
         with tempfile.TemporaryDirectory() as work:
             command = [sys.executable, "-m", "fuzz.run", name, "--seconds", str(options.seconds), "--alone", work]
             ended = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, errors="replace")
@@ -125,7 +131,8 @@ def main() -> int:
                 print(ended.stderr[-5000:], flush=True)
             if options.keep:
                 keep_small(name, Path(work), most=8)
-            write_line(name, options.seconds, tried[-1] if tried else "?", outcome)
+            count = tried[-1] if tried else "?"
+            write_line(name, options.seconds, count, outcome, made_with if name == chosen[-1] else until_done)
     return len(broken)
 
 

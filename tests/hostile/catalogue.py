@@ -21,6 +21,7 @@ ELSEWHERE = {
     "pipes, /dev/zero and sparse files in place of model files": "persistence/test_damage.py",
     "lines longer than 64 MB": "contracts/test_nasty_entries.py",
     "errors of fit, partial_fit and transform quote nothing": "estimators/test_canaries.py",
+    "names with terminal escapes, new lines and HTML on pages of the app": "app/test_pages.py",
     "exit codes": "cli/test_exit_codes.py",
 }
 """What other tests show."""

@@ -10,6 +10,7 @@ import warnings
 from pathlib import Path
 
 from hostile.catalogue import CASES, ELSEWHERE, play
+from support.stamped import stamped
 
 TABLE = Path(__file__).with_name("results.md")
 
@@ -27,6 +28,7 @@ def row(case, outcome: str) -> str:
 def main() -> int:
     """Write the table; the exit code is the number of cases that failed."""
     warnings.simplefilter("ignore")
+    made_with = stamped(TABLE, whole=True)
     rows, failed = [], 0
     for case in CASES:
         with tempfile.TemporaryDirectory() as folder:
@@ -44,6 +46,7 @@ def main() -> int:
         f"What comes of {len(CASES)} hostile inputs: the right answer, or a clear error. {head()}",
         "In every case no value of the data is shown or written, no file outside of its folder is touched,",
         "nothing is executed, and the command line ends with a message and an exit code.",
+        made_with,
         "",
         "| door | input | outcome |",
         "|---|---|---|",

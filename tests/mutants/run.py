@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from mutants.catalogue import MUTANTS, Mutant
+from support.stamped import stamped
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("results.md")
@@ -108,6 +109,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--trust", action="store_true", help="the tests are known to pass on the tree as it is")
     asked = parser.parse_args()
+    made_with = stamped(TABLE, whole=not asked.word)
     chosen = [mutant for mutant in MUTANTS if asked.word in mutant.name + mutant.file]
     with tempfile.TemporaryDirectory() as scratch:
         trees: queue.Queue[Path] = queue.Queue()
@@ -123,7 +125,7 @@ def main() -> None:
                 sys.exit(f"tests fail without any mutant: {failed}")
         with ThreadPoolExecutor(asked.workers) as pool:
             found = list(pool.map(lambda mutant: find(trees, mutant), chosen))
-    write_table(dict(zip([mutant.name for mutant in chosen], map(shown, found), strict=True)))
+    write_table(dict(zip([mutant.name for mutant in chosen], map(shown, found), strict=True)), made_with)
     survivors = [mutant.name for mutant, by in zip(chosen, found, strict=True) if by is None]
     sys.exit(f"survived: {survivors}" if survivors else 0)
 
@@ -133,17 +135,16 @@ def shown(by: str | None) -> str:
     return "**survives**" if by is None else f"`{by.removeprefix('tests/').partition('[')[0]}`"
 
 
-def write_table(found: dict[str, str]) -> None:
-    """The table of catchers, with the commit it was made on; mutants that were not run keep their lines."""
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    stamp = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+def write_table(found: dict[str, str], made_with: str) -> None:
+    """The table of catchers; mutants that were not run keep their lines."""
     before = TABLE.read_text("utf-8") if TABLE.exists() else ""
     kept = re.findall(r"^\| (.*?) \| \S+ \| (.*) \|$", before, re.MULTILINE)
     found = {**dict(kept), **found}
     lines = [
         "# Planted mistakes, and the test that finds each",
         "",
-        f"Made by `make mutants`. Stamp of the code: {stamp}, and what was not yet committed on it.",
+        "Made by `make mutants`. Tests draw the noise that they always draw, some of it without a seed.",
+        made_with,
         "",
         "| mistake | file | found by |",
         "|---|---|---|",

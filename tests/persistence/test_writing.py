@@ -312,3 +312,80 @@ def test_a_folder_that_is_removed_while_a_save_waits_is_created_again(tmp_path, 
     monkeypatch.setattr(_atomic_files.fcntl, "flock", removed_first)
     write_folder(model, {"number": 1}, {"x": np.ones(4)}, version="0")
     assert read_folder(model)[0] == {"number": 1}
+
+
+@pytest.mark.skipif(not CAN_LOCK, reason="this system has no file locks")
+def test_a_save_that_waited_does_not_write_into_another_folder_of_that_name(tmp_path, monkeypatch):
+    """Without its lock: the other save may be at work."""
+    model, flock, held = tmp_path / "model", _atomic_files.fcntl.flock, []
+
+    def swapped_first(file, how):
+        if how == _atomic_files.fcntl.LOCK_EX and not held:
+            held.append(file)
+            model.rename(tmp_path / "old")
+            write_folder(model, {"number": 1}, {"x": np.ones(4)}, version="0")
+        flock(file, how)
+        if how == _atomic_files.fcntl.LOCK_EX:
+            held.append(os.fstat(file.fileno()).st_ino)
+
+    write_folder(model, {"number": 0}, {"x": np.zeros(4)}, version="0")
+    monkeypatch.setattr(_atomic_files.fcntl, "flock", swapped_first)
+    write_folder(model, {"number": 2}, {"x": np.full(4, 2)}, version="0")
+    assert held[-1] == model.stat().st_ino
+    assert read_folder(model)[0] == {"number": 2}
+    assert read_folder(tmp_path / "old")[0] == {"number": 0}
+
+
+@pytest.mark.skipif(not CAN_LOCK, reason="this system has no file locks")
+def test_a_folder_that_is_replaced_during_a_save_keeps_the_model_of_the_other(tmp_path, monkeypatch):
+    model, save = tmp_path / "model", folders.tensor_file.save
+
+    def swapped(arrays):
+        monkeypatch.setattr(folders.tensor_file, "save", save)
+        model.rename(tmp_path / "old")
+        write_folder(model, {"number": 1}, {"x": np.ones(4)}, version="0")
+        return save(arrays)
+
+    write_folder(model, {"number": 0}, {"x": np.zeros(4)}, version="0")
+    monkeypatch.setattr(folders.tensor_file, "save", swapped)
+    with pytest.raises(InvalidInputError, match="was moved or replaced by someone else"):
+        write_folder(model, {"number": 2}, {"x": np.full(4, 2)}, version="0")
+    assert read_folder(model)[0] == {"number": 1}
+    assert read_folder(tmp_path / "old")[0] == {"number": 0}
+
+
+@pytest.mark.skipif(not CAN_LOCK, reason="this system has no file locks")
+def test_a_lock_within_the_same_lock_is_refused(tmp_path):
+    def twice():
+        with _atomic_files.locked(tmp_path / "file"), _atomic_files.locked(tmp_path / "file"):
+            pass
+
+    with pytest.raises(EigenveilError, match="this thread is reading or writing"):
+        twice()
+    with _atomic_files.locked(tmp_path / "file"):
+        assert (tmp_path / ".file.lock").exists()
+
+
+@pytest.mark.skipif(not CAN_LOCK, reason="this system has no file locks")
+def test_a_load_that_waited_reads_the_folder_that_has_the_name_now(tmp_path, monkeypatch):
+    model, flock, reads = tmp_path / "model", _atomic_files.fcntl.flock, []
+
+    def swapped_first(file, how):
+        flock(file, how)
+        if how == _atomic_files.fcntl.LOCK_SH:
+            if not reads:
+                model.rename(tmp_path / "old")
+                write_folder(model, {"number": 1}, {"x": np.ones(4)}, version="0")
+            reads.append(os.fstat(file.fileno()).st_ino)
+
+    write_folder(model, {"number": 0}, {"x": np.zeros(4)}, version="0")
+    monkeypatch.setattr(_atomic_files.fcntl, "flock", swapped_first)
+    assert read_folder(model)[0] == {"number": 1}
+    assert reads == [(tmp_path / "old").stat().st_ino, model.stat().st_ino]
+
+
+def test_a_model_behind_a_link(tmp_path):
+    write_folder(tmp_path / "model", {"number": 0}, {"x": np.zeros(4)}, version="0")
+    (tmp_path / "link").symlink_to("model")
+    write_folder(tmp_path / "link", {"number": 1}, {"x": np.ones(4)}, version="0")
+    assert read_folder(tmp_path / "link")[0] == read_folder(tmp_path / "model")[0] == {"number": 1}

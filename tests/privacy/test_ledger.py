@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eigenveil.errors import BudgetExceededError, InvalidInputError, NotDisjointError
 from eigenveil.privacy import Budget, Entry, Ledger, Purpose, Relation
-from eigenveil.privacy.ledger import SEEDED
+from eigenveil.privacy.ledger import SEEDED, as_copy
 from support.forks import forking, in_a_fork
 
 
@@ -569,3 +569,54 @@ def test_a_watcher_can_be_limited_to_its_own_thread():
         thread.join()
     charge("later")
     assert seen == {"own": ["mine"], "all": ["mine", "another's"]}
+
+
+# -- interrupts ------------------------------------------------------------------------------------
+
+
+def test_an_interrupt_within_a_charge_hides_no_cost():
+    """The file of a ledger may have its entry; with a smaller total, later charges would exceed the budget."""
+    ledger = Ledger(Budget.from_mu(1.0))
+
+    class Interrupting(list):
+        def append(self, entry):
+            super().append(entry)
+            raise KeyboardInterrupt
+
+    ledger._nodes = Interrupting()
+    with pytest.raises(KeyboardInterrupt):
+        spend(ledger, 0.9)
+    assert ledger.mu == pytest.approx(0.9)
+    with pytest.raises(BudgetExceededError):
+        spend(ledger, 0.9)
+
+
+def test_a_charge_within_a_charge_is_refused():
+    """As by the handler of a signal: both would fit the budget, and together they would not."""
+    ledger, refused = Ledger(Budget.from_mu(1.0)), []
+
+    class Handling(list):
+        def append(self, entry):
+            with pytest.raises(InvalidInputError, match="this thread is charging this ledger already"):
+                spend(ledger, 0.9)
+            refused.append(entry)
+            super().append(entry)
+
+    ledger._nodes = Handling()
+    spend(ledger, 0.9)
+    assert len(refused) == 1
+    assert [entry.mu for entry in ledger.entries] == [0.9]
+    ledger._nodes = list(ledger._nodes)
+    spend(ledger, 0.1)
+
+
+def test_an_adoption_that_fails_leaves_a_copy():
+    def full():
+        raise OSError("No space left on device")
+
+    ledger = Ledger(Budget.from_mu(1.0))
+    ledger.keep_with(full)
+    as_copy(ledger)
+    with pytest.raises(OSError, match="No space"):
+        ledger.adopt()
+    assert ledger.is_copy

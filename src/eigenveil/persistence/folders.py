@@ -20,7 +20,7 @@ import os
 import pathlib
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -51,16 +51,16 @@ def write_folder(path: pathlib.Path, content: dict[str, Any], arrays: Arrays, *,
 def _written(path: pathlib.Path, content: dict[str, Any], arrays: Arrays, version: str) -> bool:
     """Return False if nothing is saved, because someone else has created or removed the folder meanwhile."""
     if path.exists():
-        with locked_folder(path, to_write=True):
-            if not path.exists():
+        with locked_folder(path, to_write=True) as is_there:
+            if not (is_there() and path.exists()):
                 return False
             _refuse_foreign_folder(path)
-            _write_into(path, content, arrays, version)
+            _write_into(path, content, arrays, version, is_there)
         return True
     try:
         with replacing(path) as fresh:
             fresh.mkdir()
-            _write_into(fresh, content, arrays, version)
+            _write_into(fresh, content, arrays, version, lambda: True)
     except OSError as error:
         if error.errno in (errno.EEXIST, errno.ENOTEMPTY):
             return False
@@ -70,20 +70,30 @@ def _written(path: pathlib.Path, content: dict[str, Any], arrays: Arrays, versio
 
 def read_folder(path: pathlib.Path) -> tuple[dict[str, Any], Arrays]:
     """Return content and arrays of the model in a folder, after all checks."""
-    with os_errors_as("read", path), locked_folder(path, to_write=False):
-        head = _checked_head(parse(read_regular(path / JSON_NAME, most=MOST_JSON)))
-        sizes = _checked_sizes(head["tensors"]["sizes"])
-        content = head["content"]
-        described = {"tensors": head["tensors"], "content": content, "schema": SCHEMA}
-        if hashlib.sha256(canonical(described)).hexdigest() != head["sha256"]:
-            raise DamagedFileError("the checksum of model.json does not match its content.", hint=_DAMAGED)
-        return content, _read_tensors(path, head["tensors"]["sha256"], sizes)
+    with os_errors_as("read", path):
+        while True:
+            with locked_folder(path, to_write=False) as is_there:
+                if is_there():  # else the folder was replaced meanwhile
+                    return _read(path)
+
+
+def _read(path: pathlib.Path) -> tuple[dict[str, Any], Arrays]:
+    head = _checked_head(parse(read_regular(path / JSON_NAME, most=MOST_JSON)))
+    sizes = _checked_sizes(head["tensors"]["sizes"])
+    content = head["content"]
+    described = {"tensors": head["tensors"], "content": content, "schema": SCHEMA}
+    if hashlib.sha256(canonical(described)).hexdigest() != head["sha256"]:
+        raise DamagedFileError("the checksum of model.json does not match its content.", hint=_DAMAGED)
+    return content, _read_tensors(path, head["tensors"]["sha256"], sizes)
 
 
 _DAMAGED = "The file was changed or damaged after it was saved. Restore it from a backup, or save the model again."
 
 
-def _write_into(folder: pathlib.Path, content: dict[str, Any], arrays: Arrays, version: str) -> None:
+def _write_into(
+    folder: pathlib.Path, content: dict[str, Any], arrays: Arrays, version: str, is_there: Callable[[], bool]
+) -> None:
+    """Write a model into a folder, as long as `is_there` says that the folder is the one that is locked."""
     before = _named_tensors(folder)
     # 1
     tensors = tensor_file.save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
@@ -96,11 +106,19 @@ def _write_into(folder: pathlib.Path, content: dict[str, Any], arrays: Arrays, v
     described = {"tensors": {"sha256": digest, "sizes": sizes}, "content": content, "schema": SCHEMA}
     checksum = hashlib.sha256(canonical(described)).hexdigest()
     head = {"format": FORMAT, "schema": SCHEMA, "eigenveil": version, "sha256": checksum, **described}
-    with replacing(folder / JSON_NAME) as part:
+    with replacing(folder / JSON_NAME, last_check=lambda: _refuse_if_gone(folder, is_there)) as part:
         part.write_text(json.dumps(head, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     # 3
     if before not in (None, name):
         (folder / str(before)).unlink(missing_ok=True)
+
+
+def _refuse_if_gone(folder: pathlib.Path, is_there: Callable[[], bool]) -> None:
+    if not is_there():
+        raise InvalidInputError(
+            f"the folder {str(folder)!r} was moved or replaced by someone else; the model was not saved.",
+            hint="Save it again.",
+        )
 
 
 def _named_tensors(folder: pathlib.Path) -> str | None:

@@ -10,12 +10,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 
 from eigenveil._atomic_files import CAN_LOCK, explained_write_errors, locked, written_whole
 from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError, UnreadableError
 from eigenveil.privacy import Budget, Ledger
-from eigenveil.privacy.ledger import as_account
+from eigenveil.privacy.ledger import as_account, as_copy
 
 _SLACK = 1 + 1e-10
 """Relative tolerance for rounding when a request is compared with the remaining budget."""
@@ -71,7 +71,8 @@ class Account:
     seeded: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "path", account_file(self.path))
+        with explained_write_errors(self.path):  # the working folder may be gone, or change during the fit
+            object.__setattr__(self, "path", account_file(self.path.absolute()))
 
 
 def account_file(path: Path) -> Path:
@@ -103,22 +104,28 @@ def account_file(path: Path) -> Path:
 def open_ledger(account: Account) -> Iterator[Ledger]:
     """Open the ledger of a file, or create one. Every charge is written to disk before its noise is drawn.
 
-    Each write replaces the file atomically, so that a crash leaves the last complete version.
+    Each write replaces the file atomically, so that a crash leaves the last complete version. When the block ends,
+    the ledger becomes a copy, and all charges and marks are refused, also those of threads that are still at work.
     """
     path = account.path
     with _exclusive_lock(path):
         file = _LedgerFile(path)
         ledger = as_account(ledger_before_fit(account))  # the lock guarantees that no other process charges it
         refuse_overspending(account.requested, ledger)
-        file.write(ledger)
-        try:
-            with ledger.watched(lambda _: file.write(ledger)):
-                yield ledger
-        except BaseException:
-            with suppress(EigenveilError):  # the first error matters
-                file.write_changes(ledger)
-            raise
         file.write_changes(ledger)
+        ledger.keep_with(lambda: file.write_changes(ledger))
+        try:
+            try:
+                yield ledger
+            except BaseException:
+                with suppress(EigenveilError, OSError):  # the first error matters
+                    file.write_changes(ledger)
+                raise
+            file.write_changes(ledger)
+        finally:
+            file.is_closed = True  # from here on every charge is refused, whatever happens below
+            as_copy(ledger)
+            file.wait()
 
 
 def ledger_before_fit(account: Account) -> Ledger:
@@ -159,10 +166,11 @@ def refuse_overspending(requested: RequestedBudget, ledger: Ledger) -> None:
 
 def read_ledger(path: Path) -> Ledger | None:
     """Read the ledger in a file. Return None if the file does not exist."""
-    try:
-        return Ledger.from_json(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    content = _bytes_in(path)
+    if content is None:
         return None
+    try:
+        return Ledger.from_json(content.decode())
     except UnicodeDecodeError:
         raise UnreadableError(f"{str(path)!r} is not a ledger file: it is not UTF-8 text.") from None
     except InvalidInputError as error:
@@ -198,13 +206,18 @@ class _LedgerFile:
     """A ledger file that only this process changes. A file that someone else has changed is not written."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._one_thread, self._process = path, Lock(), os.getpid()
-        self._known = self._on_disk()
-        """Digest of the content that this process has last read or written; None if there is no file."""
+        self._path, self._one_thread, self._process = path, RLock(), os.getpid()
+        self._is_writing = False
+        self.is_closed = False
+        """Whether the lock of the file may be released, so that nothing is written any more."""
+        self._known = {self._on_disk()}
+        """Digests of what the file may hold: what was last read or written here; None if there is no file."""
 
-    def write(self, ledger: Ledger) -> None:
-        """Write the ledger, if the file is as this process left it. A forked process does not hold the lock."""
-        if os.getpid() != self._process:
+    def write_changes(self, ledger: Ledger) -> None:
+        """Write the ledger unless the file shows it already, and if the file is as this process left it."""
+        if self._is_foreign():  # asked first: the thread that holds the lock of threads may not exist here
+            if {sha256(_content(ledger)).digest()} == self._known:
+                return
             raise EigenveilError(
                 f"the ledger file {str(self._path)!r} belongs to the process that opened it; nothing more is "
                 "charged.",
@@ -212,26 +225,65 @@ class _LedgerFile:
             )
         with self._one_thread:
             content = _content(ledger)
-            if account_file(self._path) != self._path or self._on_disk() != self._known:
-                raise EigenveilError(
-                    f"the ledger file {str(self._path)!r} was changed by someone else during the fit; nothing "
-                    "more is charged.",
-                    hint="Keep the file and its lock as they are while a fit runs.",
-                )
-            with written_whole(self._path) as part:
-                part.write_bytes(content)
-            self._known = sha256(content).digest()
+            if {sha256(content).digest()} != self._known:
+                self._refuse_if_closed()
+                if self._is_writing:
+                    raise EigenveilError(
+                        f"this thread is writing the ledger file {str(self._path)!r} already; nothing is charged.",
+                        hint="In a signal handler, only note the signal, and fit after it.",
+                    )
+                self._is_writing = True
+                try:
+                    self._write(content)
+                finally:
+                    self._is_writing = False
 
-    def write_changes(self, ledger: Ledger) -> None:
-        """Write what changed after the last charge, such as a mark that the ledger is not private."""
-        if sha256(_content(ledger)).digest() != self._known:
-            self.write(ledger)
+    def wait(self) -> None:
+        """Wait until no thread of this process is writing."""
+        if not self._is_foreign():
+            with self._one_thread:
+                pass
+
+    def _is_foreign(self) -> bool:
+        """Return whether this process was forked from the one that holds the lock of the file."""
+        return os.getpid() != self._process
+
+    def _refuse_if_closed(self) -> None:
+        if self.is_closed:
+            raise EigenveilError(
+                f"the ledger file {str(self._path)!r} is closed; nothing more is charged or drawn.",
+                hint="Open it again for every fit.",
+            )
+
+    def _write(self, content: bytes) -> None:
+        if account_file(self._path) != self._path or self._on_disk() not in self._known:
+            raise EigenveilError(
+                f"the ledger file {str(self._path)!r} was changed by someone else during the fit; nothing more is "
+                "charged.",
+                hint="Keep the file and its lock as they are while a fit runs.",
+            )
+        digest = sha256(content).digest()
+        self._known |= {digest}  # it may be on the disk although an error follows
+        # writing may take long, so that the file may be that of another process now
+        with written_whole(self._path, last_check=self._refuse_if_closed) as part:
+            part.write_bytes(content)
+        self._known = {digest}
 
     def _on_disk(self) -> bytes | None:
-        try:
-            return sha256(self._path.read_bytes()).digest()
-        except FileNotFoundError:
-            return None
+        content = _bytes_in(self._path)
+        return None if content is None else sha256(content).digest()
+
+
+def _bytes_in(path: Path) -> bytes | None:
+    """Return what is in a ledger file, or None if there is no file."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UnreadableError(
+            f"the ledger file {str(path)!r} could not be read: {error.strerror or type(error).__name__}."
+        ) from error
 
 
 def _content(ledger: Ledger) -> bytes:
@@ -246,7 +298,8 @@ def _exclusive_lock(path: Path) -> Iterator[None]:
     with explained_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     busy = EigenveilError(
-        f"another process is charging {str(path)!r}; no noise was drawn.", hint="Try again when it has finished."
+        f"another process or thread is charging {str(path)!r}; no noise was drawn.",
+        hint="Try again when it has finished.",
     )
     with locked(path, busy=busy):
         yield

@@ -77,6 +77,7 @@ class Ledger(Ownership):
         self._index = 0
         self._finished = False
         self._watchers = []
+        self._keepers = []
         self._opened = []
         self._own()
 
@@ -152,6 +153,8 @@ class Ledger(Ownership):
         with root._lock:
             if reason not in root._not_private:
                 root._not_private.append(reason)
+        for keep in tuple(root._keepers):  # each time, since the last one may have failed
+            keep()
 
     def parallel(self, partition: DisjointParts) -> tuple[Ledger, ...]:
         """Return one ledger for each part of `partition`, which guarantees that its parts are disjoint.
@@ -190,6 +193,13 @@ class Ledger(Ownership):
                 )
             self._opened.append(group)
         return OpenEndedGroup(self, group, name)
+
+    def keep_with(self, keep: Callable[[], None]) -> None:
+        """From now on, call `keep` after every entry and every mark, also of parts, before noise is drawn.
+
+        If it raises an error, nothing is drawn. It is never removed, so that no charge can miss it.
+        """
+        self._root._keepers.append(keep)
 
     @contextmanager
     def watched(self, watcher: Callable[[Entry], None], *, own_thread: bool = False) -> Iterator[None]:
@@ -316,15 +326,17 @@ class Ledger(Ownership):
 
     def _append(self, entry: Entry) -> Entry:
         self.refuse_copy()
-        with self._root._lock:
+        with self._root._charging_once():
             if self._finished:
                 raise InvalidInputError(
                     f'"{entry.what}" was charged too late: this part is finished; nothing was drawn.'
                 )
             if not self._fits(self._cost_of_own_units() + entry.cost):
                 self._refuse(entry)
+            self._spend(self._cost + entry.cost)  # first, so that an interrupt hides no cost
             self._nodes.append(entry)
-            self._spend(self._cost + entry.cost)
+        for keep in tuple(self._root._keepers):
+            keep()
         for watcher in tuple(self._root._watchers):
             watcher(entry)
         return entry
@@ -379,3 +391,8 @@ def as_account(ledger: Ledger) -> Ledger:
     """
     ledger._own()
     return ledger
+
+
+def as_copy(ledger: Ledger) -> None:
+    """Make `ledger` a copy, the opposite of `as_account`: for one whose file is closed."""
+    ledger._disown()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 from eigenveil.errors import InvalidInputError
@@ -32,6 +33,7 @@ class Ownership(ABC):
 
     _parent: Self | None
     _watchers: list[Callable[[Entry], None]]
+    _keepers: list[Callable[[], None]]
     _opened: list[Parallel]
 
     @abstractmethod
@@ -62,18 +64,24 @@ class Ownership(ABC):
         root = self._root
         if root.is_copy:
             root._own()
-            root.declare(_ADOPTED, note="declared by the caller")
+            try:
+                root.declare(_ADOPTED, note="declared by the caller")
+            except BaseException:
+                root._disown()
+                raise
         return self
 
     def refuse_copy(self) -> None:
         """Raise if this ledger is a copy. Every charge and every draw of noise starts with this check."""
         if self.is_copy:
             raise InvalidInputError(
-                "this ledger is a copy (it was pickled, read from a file, or carried into another process), and "
-                "charging it would spend budget that the original does not show; nothing was drawn.",
-                hint="With n_jobs, use n_jobs=1 or threads (joblib.parallel_config(backend='threading')); or give "
-                "every fit a ledger of its own and add up their costs. If neither the original nor another copy "
-                "is charged any more, ledger.adopt() makes this one the account.",
+                "this ledger is a copy (it was pickled, read from a file that is closed again, or carried into "
+                "another process), and charging it would spend budget that the original does not show; nothing "
+                "was drawn.",
+                hint="Open a ledger file again for every fit. With n_jobs, use n_jobs=1 or threads "
+                "(joblib.parallel_config(backend='threading')); or give every fit a ledger of its own and add up "
+                "their costs. If neither the original nor another copy is charged any more, ledger.adopt() makes "
+                "this one the account.",
             )
 
     def __sklearn_clone__(self) -> Self:
@@ -86,11 +94,19 @@ class Ownership(ABC):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        of_this_process = ("_lock", "_owner", "_watchers", "_opened")
+        of_this_process = ("_lock", "_is_charging", "_owner", "_watchers", "_keepers", "_opened")
         return {name: value for name, value in vars(self).items() if name not in of_this_process}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _owner=_NOBODY, _lock=threading.RLock(), _watchers=[], _opened=[])
+        vars(self).update(
+            state,
+            _owner=_NOBODY,
+            _lock=threading.RLock(),
+            _is_charging=False,
+            _watchers=[],
+            _keepers=[],
+            _opened=[],
+        )
 
     @property
     def _root(self) -> Self:
@@ -102,7 +118,22 @@ class Ownership(ABC):
         The lock is new, because a thread that does not exist here may hold a lock that a fork copied.
         """
         self._owner = os.getpid()
-        self._lock = threading.RLock()
+        self._lock, self._is_charging = threading.RLock(), False
+
+    @contextmanager
+    def _charging_once(self) -> Iterator[None]:
+        """Let one charge be made at a time. One within another, as by the handler of a signal, is refused."""
+        with self._lock:
+            if self._is_charging:
+                raise InvalidInputError(
+                    "this thread is charging this ledger already; nothing was drawn.",
+                    hint="In a signal handler, only note the signal, and fit after it.",
+                )
+            self._is_charging = True
+            try:
+                yield
+            finally:
+                self._is_charging = False
 
     def _disown(self) -> None:
         """Make this object a copy, which no process owns."""
