@@ -863,7 +863,7 @@ FAULTS = (
     Mutant(
         "faults: a file that is short of memory is called damaged",
         "src/eigenveil/sources/guard.py",
-        "    except MemoryError:\n        raise\n",
+        "        if size is None or int(size[1]) < _MOST_MEMORY:\n            raise\n",
         "",
         ("tests/sources/test_guard.py",),
     ),

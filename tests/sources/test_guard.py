@@ -27,5 +27,9 @@ def test_a_lack_of_memory_is_no_damage(call):
     """mutant: pyarrow's error is both an ArrowException and a MemoryError."""
     with pytest.raises(MemoryError):
         call(pa.ArrowMemoryError("malloc of 64 bytes failed"))
+    with pytest.raises(MemoryError):
+        call(pa.ArrowMemoryError("malloc of size 100000000000 failed"))
+    with pytest.raises(InvalidInputError, match=r"^the file is damaged\.$"):
+        call(pa.ArrowMemoryError("malloc of size 72046598921650304 failed"))
     with pytest.raises(InvalidInputError, match=r"^the file is damaged\.$"):
         call(pa.ArrowInvalid("expected a number, got 'secret'"))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from eigenveil.errors import InvalidInputError
 
 T = TypeVar("T")
+_MOST_MEMORY = 1 << 47
+"""Bytes that a process can address on common machines."""
 
 
 def attempt(step: Callable[[], T], failure: InvalidInputError, *errors: type[Exception]) -> T:
     """Return the value of `step()`; if it raises one of `errors`, raise `failure` without the original message.
 
-    A `MemoryError` is raised as it is, since the data are not to blame.
+    A `MemoryError` is raised as it is, since the data are not to blame, unless it is about more memory than any
+    machine can have, which a damaged file asks for.
 
     Examples
     --------
@@ -24,8 +28,10 @@ def attempt(step: Callable[[], T], failure: InvalidInputError, *errors: type[Exc
     """
     try:
         return step()
-    except MemoryError:
-        raise
+    except MemoryError as error:
+        size = re.search(r"of size (\d+)", str(error))
+        if size is None or int(size[1]) < _MOST_MEMORY:
+            raise
     except errors:
         pass
     raise failure
