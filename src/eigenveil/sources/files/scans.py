@@ -15,6 +15,7 @@ import pyarrow as pa
 from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources.files.temporary import TemporaryFolder
 from eigenveil.sources.guard import attempt, guarded
+from eigenveil.sources.kinds import is_text
 
 _AHEAD = 4
 """Number of blocks decoded per call: a call has a fixed cost, and more blocks would only need more memory."""
@@ -252,9 +253,29 @@ def _feather_batches(path: str, names: list[str]) -> Iterator[pa.RecordBatch]:
 
 
 def _valid(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the batch; raise if its buffers are inconsistent, as reading them could crash."""
-    batch.validate(full=True)
+    """Return the batch; raise if its buffers are inconsistent, as reading them could crash.
+
+    Values are not checked: one text that is not UTF-8, or one odd date, must not refuse all other rows.
+    """
+    batch.validate()
+    for column in batch.columns:
+        _as_bytes(column).validate(full=True)
     return batch
+
+
+def _as_bytes(column: pa.Array) -> pa.Array:
+    """Return the same buffers as an array of a type in which every value is valid."""
+    kind, types = column.type, pa.types
+    if types.is_dictionary(kind):
+        return pa.DictionaryArray.from_arrays(column.indices, _as_bytes(column.dictionary), safe=False)
+    if is_text(kind):
+        return column.cast(_BYTES[kind])
+    if types.is_date(kind) or types.is_time(kind):
+        return column.view(f"int{kind.bit_width}")
+    return column.view(pa.binary(kind.byte_width)) if types.is_decimal(kind) else column
+
+
+_BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
 
 
 def _dataset_batches(dataset: Any, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:

@@ -9,12 +9,13 @@ import pyarrow as pa
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.people.in_memory import exact, keys_of, typed
+from eigenveil.sources.people.normal_form import whole_number
 
 
 def identities(units: Any) -> tuple[str | None, list[bytes | None]]:
     """Return the kind of the ids ("number" or "text"; None if all are missing), and each id as bytes.
 
-    Whole numbers are the same id in any type (7, 7.0, int8 or int64). Text is never the same id as a number.
+    Whole numbers are the same id in any type (7, 7.0, int8 or int64), and so is text that is a whole number.
     Missing ids become None, and so do floats that are not whole numbers: their digits depend on the type. Floats
     too large to represent every whole number are refused. So the id of one person never becomes two ids.
 
@@ -22,8 +23,8 @@ def identities(units: Any) -> tuple[str | None, list[bytes | None]]:
     --------
     >>> identities([7, None]) == identities([7.0, float("nan")])
     True
-    >>> identities(["7"])
-    ('text', [b's7'])
+    >>> identities(["7.0", "ann"])
+    ('text', [b'n7', b'sann'])
     """
     keys = keys_of(units)
     kind, ids = _typed(units) if keys is None else (_kind_of(keys), keys)
@@ -44,7 +45,7 @@ def bytes_to_hash(units: Any) -> list[bytes | None]:
 
     Examples
     --------
-    >>> bytes_to_hash([7, 0.5, "7", None]) == [bytes_to_hash([7.0])[0], bytes_to_hash([0.5, 1])[0], b"s7", None]
+    >>> bytes_to_hash([7, 0.5, "7", None]) == [b"n7", bytes_to_hash([0.5, 1])[0], b"n7", None]
     True
     """
     keys = keys_of(units)
@@ -55,12 +56,13 @@ def bytes_to_hash(units: Any) -> list[bytes | None]:
         raise InvalidInputError(
             "expected a column of whole numbers or text for ids.", hint="Convert ids of other types to text first."
         )
-    return [None if one is None else b"s" + one if isinstance(one, bytes) else _bytes_to_hash(one) for one in ids]
+    return [None if one is None else _bytes_to_hash(one) for one in ids]
 
 
 def _bytes_to_hash(one: Any) -> bytes:
-    if isinstance(one, str):
-        return b"s" + one.encode("utf-8", "surrogatepass")
+    if isinstance(one, bytes | str):
+        number = whole_number(one)
+        return _text_bytes(one) if number is None else b"n%d" % hash(number)
     return b"n%d" % hash(one) if isinstance(one, numbers.Number) else b"o"  # equal numbers have equal hashes
 
 
@@ -94,5 +96,10 @@ def _bytes(one: Any) -> bytes | None:
     if one is None:
         return None
     if isinstance(one, bytes | str):
-        return b"s" + (one.encode("utf-8", "surrogatepass") if isinstance(one, str) else one)
+        number = whole_number(one)
+        return _text_bytes(one) if number is None else b"n%d" % number
     return b"n%d" % int(one) if one == int(one) else None
+
+
+def _text_bytes(one: bytes | str) -> bytes:
+    return b"s" + (one.encode("utf-8", "surrogatepass") if isinstance(one, str) else one)

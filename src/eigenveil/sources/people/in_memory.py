@@ -17,7 +17,9 @@ import pyarrow.compute as pc
 from eigenveil._typing import IntArray
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.guard import attempt, holds_python_text, is_missing
+from eigenveil.sources.kinds import is_text
 from eigenveil.sources.memory.rows import Rows, RowsSource
+from eigenveil.sources.people.normal_form import normal_text, normal_texts, whole_number
 from eigenveil.sources.source import Block, Values, rows_per_block
 
 
@@ -82,7 +84,8 @@ def to_ids(units: Any) -> pa.Array:
     """Convert ids to an Arrow array that can be sorted; missing ids become null.
 
     Whether two ids are equal does not depend on any other id. Arrow compares the ids of arrays of one type (whole
-    numbers, text, dates, ...). Python compares the ids of lists and arrays of objects, one by one.
+    numbers, text, dates, ...). Python compares the ids of lists and arrays of objects, one by one. Text that is a
+    whole number is that number (`normal_text`).
     """
     keys = keys_of(units)
     ids = typed(units) if keys is None else _arrow(keys)
@@ -124,8 +127,10 @@ def sortable(ids: pa.Array | pa.ChunkedArray) -> pa.Array:
         ids = ids.dictionary_decode()
     if isinstance(ids.type, pa.BaseExtensionType):
         ids = ids.storage
-    if pa.types.is_null(ids.type):
-        ids = ids.cast(pa.string())
+    if pa.types.is_null(ids.type) or pa.types.is_string_view(ids.type):
+        ids = ids.cast(pa.large_string())
+    if is_text(ids.type):
+        ids = normal_texts(ids)
     if pa.types.is_floating(ids.type):
         ids = pc.if_else(pc.is_finite(ids), ids, pa.scalar(None, ids.type))
     return ids
@@ -174,15 +179,23 @@ def _invalid_units_error(units: Any) -> InvalidInputError:
 
 
 def _arrow(keys: list[Any]) -> pa.Array:
-    """Convert keys to whole numbers or text if all are, else to numbers in the order of first appearance."""
+    """Convert keys to whole numbers or text if possible, else to numbers in the order of first appearance."""
     there = [one for one in keys if one is not None]
     with contextlib.suppress(pa.ArrowException, OverflowError, ValueError):
         if all(type(one) is int for one in there):
             return pa.array(keys, pa.int64())
-        if all(type(one) is str for one in there):
-            return pa.array(keys, pa.string())
+        if all(type(one) in (int, str) for one in there):  # no text of another kind is written like a number
+            return pa.array([None if one is None else str(one) for one in keys], pa.string())
     numbers: dict[Any, int] = {}
-    return pa.array([None if one is None else numbers.setdefault(one, len(numbers)) for one in keys], pa.int64())
+    for one in there:
+        numbers.setdefault(_same(one), len(numbers))
+    return pa.array([None if one is None else numbers[_same(one)] for one in keys], pa.int64())
+
+
+def _same(key: Any) -> Any:
+    """Return the number that a text is, and every other key unchanged."""
+    number = whole_number(key) if type(key) is str else None
+    return key if number is None else number
 
 
 def _key(one: Any) -> Any:
@@ -194,7 +207,7 @@ def _key(one: Any) -> Any:
     if is_missing(one) or isinstance(one, complex | np.complexfloating):
         return None
     if isinstance(one, str):
-        return str(one)
+        return normal_text(str(one))
     if isinstance(one, int | np.integer | np.bool_):
         return int(one)
     if isinstance(one, float | np.floating):

@@ -16,6 +16,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Columns
 from eigenveil.sources.files.scans import Scan, scan_parquet
 from eigenveil.sources.files.temporary import TemporaryFolder
+from eigenveil.sources.kinds import is_text
 from eigenveil.sources.layout import Layout, floats
 from eigenveil.sources.people.in_memory import check_length, exact, sortable, starts, to_ids
 from eigenveil.sources.source import Block, rows_per_block
@@ -69,7 +70,7 @@ class PeopleOnDisk:
         self.layout = layout
         self._dtype = dtype
         self._named = units if isinstance(units, str) else None
-        self._ids = None if isinstance(units, str) else to_ids(units)
+        self._ids = None if isinstance(units, str) else _sorted_exactly(to_ids(units))
         if self._named is not None:
             _refuse_nested(self._named, scan.schema.field(self._named).type)
 
@@ -126,10 +127,15 @@ class PeopleOnDisk:
 
     @cached_property
     def _schema(self) -> pa.Schema:
-        kind = self._scan.schema.field(self._named).type if self._ids is None else self._ids.type
+        kind = _sorted_exactly(pa.array([], self._id_type)).type if self._ids is None else self._ids.type
         number = pa.from_numpy_dtype(self._dtype)
         numbers = [(str(position), number) for position in range(self.n_columns)]
-        return pa.schema([*numbers, (_UNIT, sortable(pa.array([], kind)).type), (_ROW, pa.int64())])
+        return pa.schema([*numbers, (_UNIT, kind), (_ROW, pa.int64())])
+
+    @property
+    def _id_type(self) -> pa.DataType:
+        """Type in which the ids of all files are compared."""
+        return sortable(pa.array([], self._scan.schema.field(self._named).type)).type
 
     def _numbered(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows that have an id, with the id and their position in the files."""
@@ -151,7 +157,8 @@ class PeopleOnDisk:
 
     def _ids_of(self, batch: pa.RecordBatch, done: int) -> pa.Array:
         if self._ids is None:
-            return exact(sortable(batch.columns[-1]), self._schema.field(_UNIT).type)
+            ids = exact(sortable(batch.columns[-1]), self._id_type)
+            return _sorted_exactly(ids.cast(self._id_type, safe=False))
         if len(self._ids) < done + batch.num_rows:
             raise InvalidInputError(
                 f"expected one id per row, got {len(self._ids)} ids for a larger number of rows.",
@@ -191,6 +198,16 @@ class _PeopleBuffer:
         joined = np.concatenate([*self._values, values])
         offsets[-1] = len(joined)
         return Block(joined, offsets)
+
+
+def _sorted_exactly(ids: pa.Array) -> pa.Array:
+    """Return ids in a type that DuckDB keeps to the bit.
+
+    DuckDB stores times in microseconds, and refuses text that is not UTF-8.
+    """
+    if is_text(ids.type):
+        return ids.cast(pa.large_binary())
+    return ids.view(f"int{ids.type.bit_width}") if pa.types.is_temporal(ids.type) else ids
 
 
 def _refuse_nested(name: str, kind: pa.DataType) -> None:
