@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 
 class EigenveilError(Exception):
     """Base class of all errors that eigenveil raises deliberately.
@@ -52,3 +54,12 @@ class NotCompiledWarning(UserWarning):
 
     Whether it is issued depends on the installation only.
     """
+
+
+def users_line() -> int:
+    """Return the stack level, seen from the caller, of the first frame outside eigenveil and scikit-learn."""
+    frame = inspect.currentframe()
+    frame, level = (None if frame is None else frame.f_back), 1
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("eigenveil", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -6,7 +6,6 @@ Warnings are data (`Release.warnings`): Python, the command line and the report 
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from typing import Any, Self
 
 from eigenveil.algorithms.column_scales import ColumnScales
 from eigenveil.algorithms.variances import NoisyVariances
-from eigenveil.errors import NotCompiledWarning, PrivacyWarning
+from eigenveil.errors import NotCompiledWarning, PrivacyWarning, users_line
 from eigenveil.kernels import loops
 from eigenveil.mechanisms import Noisy, NoisyLeftOut
 from eigenveil.mechanisms.radius import EDGES
@@ -282,7 +281,7 @@ def show(found: Sequence[ReleaseWarning]) -> None:
     """Show warnings as Python warnings, at the line of the user's code that led here."""
     for one in found:
         category = PrivacyWarning if one.code is Code.LARGE_DELTA else UserWarning
-        warnings.warn(one.text, category, stacklevel=_users_line())
+        warnings.warn(one.text, category, stacklevel=users_line())
 
 
 @functools.cache
@@ -293,14 +292,5 @@ def warn_if_not_compiled() -> None:
             "eigenveil runs without its compiled loops: fits take longer, with the same results.\n"
             "Hint: Install a C compiler (gcc or clang) and reinstall eigenveil, or install a wheel.",
             NotCompiledWarning,
-            stacklevel=_users_line(),
+            stacklevel=users_line(),
         )
-
-
-def _users_line() -> int:
-    """Return the stack level, seen from the caller, of the first frame outside eigenveil and scikit-learn."""
-    frame = inspect.currentframe()
-    frame, level = (None if frame is None else frame.f_back), 1
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("eigenveil", "sklearn"):
-        frame, level = frame.f_back, level + 1
-    return level

@@ -16,6 +16,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.operators import Operator, PeopleOperator, RowsOperator, is_operator
 from eigenveil.sources import Layout, Source, open_with
 from eigenveil.sources.clusters import dask_collections
+from eigenveil.sources.columns import is_index
 from eigenveil.sources.files.any_files import has_paths
 from eigenveil.sources.guard import attempt
 from eigenveil.sources.memory import in_memory
@@ -132,8 +133,13 @@ def _opened(estimator: Any, X: Any, units: Any, layout: Layout) -> Source:
 def _checked(estimator: Any, X: Any, units: Any, *, reset: bool) -> Any:
     """Return a frame unchanged, or a checked array; store (`reset`) or compare names and number of columns."""
     if _is_frame(X):
-        without = nw.from_native(X).drop(units).to_native() if isinstance(units, str) and _has(X, units) else X
-        validate_data(estimator, without, reset=reset, skip_check_array=True)
+        frame = nw.from_native(X)
+        others = [
+            name for name in frame.columns if is_index(str(name)) or (isinstance(units, str) and name == units)
+        ]
+        validate_data(
+            estimator, frame.drop(others).to_native() if others else X, reset=reset, skip_check_array=True
+        )
         return X
     return validate_data(estimator, _numeric(X), reset=reset, **_CHECKS)
 
@@ -193,10 +199,6 @@ def _same_columns(estimator: Any, source: Source) -> None:
 def _is_frame(X: Any) -> bool:
     """Return whether every supported scikit-learn can read the column names; old ones cannot for polars."""
     return bool(nw.dependencies.is_pandas_dataframe(X))
-
-
-def _has(X: Any, column: str) -> bool:
-    return column in nw.from_native(X).columns
 
 
 def _is_array(X: Any) -> bool:

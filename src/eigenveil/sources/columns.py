@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import operator
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -13,14 +14,26 @@ from eigenveil.errors import InvalidInputError
 
 _SHOWN = 8
 
+_INDEX = re.compile(r"__index_level_\d+__|__null_dask_index__|Unnamed: \d+")
+"""Names that pandas and Dask give to a row index in files, and to a column without a name."""
+
 
 def quote_some(names: Sequence[str]) -> str:
     """Return the first few names, quoted, for a message."""
     return ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
 
 
-def choose_names(names: Sequence[str], requested: Any, *, unit: str | None = None) -> list[int]:
+def is_index(name: str) -> bool:
+    """Return whether pandas or Dask name a row index like this."""
+    return bool(_INDEX.fullmatch(name))
+
+
+def choose_names(
+    names: Sequence[str], requested: Any, *, unit: str | None = None, index: Collection[str] = ()
+) -> list[int]:
     """Return the positions of the requested columns among `names`; by default all except the unit column.
+
+    A column of `index`, which holds the names or numbers of rows, is chosen by its own name only.
 
     Examples
     --------
@@ -30,10 +43,11 @@ def choose_names(names: Sequence[str], requested: Any, *, unit: str | None = Non
     if unit is not None:
         find_unit(names, unit)
     if requested is None:
-        chosen = [name for name in names if name != unit]
+        chosen = [name for name in names if name != unit and name not in index]
+        _refuse_unnamed(names, chosen)
     else:
         keys = [requested] if isinstance(requested, str) else [str(key) for key in requested]
-        chosen = [name for key in keys for name in _matches(names, key, unit)]
+        chosen = [name for key in keys for name in _matches(names, key, unit, index)]
     _refuse_no_columns(chosen)
     _refuse_duplicates(chosen, names)
     return [names.index(name) for name in chosen]
@@ -76,13 +90,26 @@ def refuse_named_unit(units: Any) -> None:
         )
 
 
-def _matches(names: Sequence[str], key: str, unit: str | None) -> list[str]:
+def _refuse_unnamed(names: Sequence[str], chosen: Sequence[str]) -> None:
+    """Refuse a column without a name, unless columns are chosen: it is mostly the row index of another program."""
+    if "" in chosen:
+        raise InvalidInputError(
+            f"expected a name for every column, but column {names.index('') + 1} of {len(names)} has none. "
+            "Many programs write the names or numbers of rows in such a column.",
+            hint="Choose the columns that have names: columns='?*', or --columns '?*'. Or write the file again "
+            "without row names (pandas: to_csv(path, index=False); R: row.names = FALSE). Delete a title above "
+            "the names of columns.",
+        )
+
+
+def _matches(names: Sequence[str], key: str, unit: str | None, index: Collection[str] = ()) -> list[str]:
     if key == unit:
         raise InvalidInputError(
             f"column {key!r} holds the ids of the units and cannot be data as well.",
             hint="Remove it from columns=[...].",
         )
-    found = [key] if key in names else [name for name in names if name != unit and fnmatchcase(name, key)]
+    data = (name for name in names if name != unit and name not in index)
+    found = [key] if key in names else [name for name in data if fnmatchcase(name, key)]
     if not found:
         raise InvalidInputError(f"there is no column {key!r}.", hint=_alternatives(names, key))
     return found

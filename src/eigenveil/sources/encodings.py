@@ -29,7 +29,7 @@ from eigenveil.sources.kinds import ColumnType, Kind, is_text
 _PER_DAY = {"days": 1, "hours": 24, "minutes": 1440, "seconds": 86400}
 _SINCE = re.compile(rf"({'|'.join(_PER_DAY)}) since (\S.*)")
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_DATE = (
+DATE = (
     r"^(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
     r"(?:[T ](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})"
     r"(?::(?P<second>[0-9]{2})(?:\.(?P<part>[0-9]{1,9})[0-9]*)?)?Z?)?$"
@@ -303,7 +303,7 @@ def _days_and_seconds(values: pa.Array) -> tuple[IntArray, FloatArray, npt.NDArr
 def _days_in_text(texts: pa.Array) -> tuple[IntArray, FloatArray, npt.NDArray[np.bool_]]:
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    found = pc.extract_regex(pc.ascii_trim_whitespace(texts.cast(pa.large_string())), pattern=_DATE)
+    found = pc.extract_regex(pc.ascii_trim_whitespace(texts.cast(pa.large_string())), pattern=DATE)
     there = ~_mask(found.is_null())
     fields = dict(zip((field.name for field in found.type), found.flatten(), strict=True))
 

@@ -1,23 +1,81 @@
-"""Files with a column of labels: the last column is the index of each row's label in a public list."""
+"""Labels of groups: how they are compared, and files with a column of labels.
+
+Labels and groups are compared as text of one form, so that they match whatever their types are.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.columns import find_unit
+from eigenveil.sources.encodings import DATE, text_of
 from eigenveil.sources.files.any_files import has_paths, open_scan, scan_of
 from eigenveil.sources.files.csv_files import CsvScan, as_text, read_as_encoded
 from eigenveil.sources.files.scans import Scan
+from eigenveil.sources.kinds import Kind, arrow_type, is_text
 from eigenveil.sources.layout import Layout
+from eigenveil.sources.people.normal_form import normal_text
 from eigenveil.sources.source import Source
 
 _CODE = "\0 label"
 """Name of the added column of label indices; no file has a column of this name."""
+
+
+def label_text(one: Any) -> str | None:
+    """Return the text by which a label is compared; None if it is missing, or of a type that cannot be a label.
+
+    Whole numbers are the same in any type, and as text. Truth values are 1 and 0. Dates and times are written as
+    in ISO 8601, in UTC, without a time of day at midnight. All other text is compared by its characters.
+
+    Examples
+    --------
+    >>> [label_text(one) for one in (7, 7.0, " 7", "007", True, "FALSE", "2020-01-31 00:00", "north")]
+    ['7', '7', '7', '007', '1', '0', '2020-01-31', 'north']
+    """
+    text = text_of(one.astype("datetime64[us]").item() if isinstance(one, np.datetime64) else one)
+    if text is None:
+        return None
+    found = re.fullmatch(DATE, text)
+    if found is None:
+        return {"true": "1", "false": "0"}.get(text.lower(), normal_text(text))
+    clock = ":".join(found[name] or "00" for name in ("hour", "minute", "second"))
+    part = (found["part"] or "").rstrip("0")
+    time = f"T{clock}{'.' * bool(part)}{part}"
+    return text[:10] + time * (time != "T00:00:00")
+
+
+def label_texts(labels: Sequence[Any], kind: Kind | None = None) -> list[str]:
+    """Return `label_text` of every label; refuse labels that groups of this kind cannot have, and equal ones."""
+    texts = [text for text in map(label_text, labels) if text is not None]
+    if not texts or len(texts) != len(labels) or len(set(texts)) != len(texts):
+        raise InvalidInputError(
+            "labels must be a list of at least one group, each named once.",
+            hint="A label is text, a number, a truth value or a date. 1, 1.0, '1' and True name one group.",
+        )
+    like = _FITS.get(kind, "(?s:.*)")
+    wrong = [label for label, text in zip(labels, texts, strict=True) if not re.fullmatch(like, text)]
+    if wrong:
+        raise InvalidInputError(
+            f"expected labels that groups can have, but groups are {kind}, and {wrong[0]!r} is not one of these.",
+            hint="Write the labels as they are in the data.",
+        )
+    return texts
+
+
+_FITS: dict[Kind | None, str] = {
+    Kind.WHOLE: "0|-?[1-9][0-9]*",
+    Kind.NUMBER: r"[+-]?[0-9.]+(e[+-]?[0-9]+)?",
+    Kind.TRUTH: "[01]",
+    Kind.DATE: DATE,
+}
+"""By kind of groups: what the text of a label of that kind looks like."""
 
 
 def open_labelled(data: Any, *, layout: Layout, units: Any, labels_in: str, labels: Sequence[Any]) -> Source:
@@ -32,7 +90,7 @@ def open_labelled(data: Any, *, layout: Layout, units: Any, labels_in: str, labe
     units : str or array-like of ids, optional
         Which person each row belongs to.
     labels_in : str
-        Name of the column of labels: text, whole numbers, truth values or dates, which are compared as text.
+        Name of the column of labels: text, whole numbers, truth values or dates, compared by `label_text`.
     labels : sequence
         All possible labels, in the order of their indices. Rows with another label get nan.
     """
@@ -47,13 +105,13 @@ def open_labelled(data: Any, *, layout: Layout, units: Any, labels_in: str, labe
     if isinstance(scan, CsvScan):  # where whole numbers would be read as floats
         scan = as_text(read_as_encoded(scan, exact), labels_in)
     kind = scan.schema.field(place).type
-    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
-    if pa.types.is_nested(kind) or pa.types.is_floating(kind) or binary:
+    of_labels = arrow_type(kind).kind
+    if of_labels is Kind.OTHER or pa.types.is_floating(kind):
         raise InvalidInputError(
             f"expected a column of labels (text, whole numbers, dates), but {labels_in!r} is of type {kind}.",
             hint="Write one label per row, as text.",
         )
-    coded = LabelledScan(scan, labels_in, tuple(map(str, labels)))
+    coded = LabelledScan(scan, labels_in, tuple(label_texts(labels, of_labels)))
     return open_scan(coded, layout=exact.with_column(_CODE), units=units)
 
 
@@ -82,9 +140,22 @@ class LabelledScan:
         return [replace(self, scan=scan) for scan in self.scan.by_file()]
 
     def _codes(self, batch: pa.RecordBatch) -> pa.Array:
-        import pyarrow.compute as pc  # noqa: PLC0415
+        coded = _as_text(batch.column(self.labels_in)).dictionary_encode()
+        found = [
+            one.decode(errors="surrogateescape") for one in coded.dictionary.cast(pa.large_binary()).to_pylist()
+        ]
+        number_of: dict[str | None, float] = {label: float(number) for number, label in enumerate(self.labels)}
+        numbers = pa.array([number_of.get(label_text(one)) for one in found], pa.float64())
+        return numbers.take(coded.indices)
 
-        given = batch.column(self.labels_in)
-        plain = given.dictionary_decode() if pa.types.is_dictionary(given.type) else given
-        known = pa.array(self.labels, pa.string())
-        return pc.index_in(plain.cast(pa.string()), value_set=known).cast(pa.float64())
+
+def _as_text(values: pa.Array) -> pa.Array:
+    """Return a column of labels as text."""
+    import pyarrow.compute as pc  # noqa: PLC0415  # heavy
+
+    plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+    if pa.types.is_decimal(plain.type):  # 1.50 as 1.5
+        return pc.replace_substring_regex(plain.cast(pa.string()), r"(\.[0-9]*?)0+$", r"\1")
+    if pa.types.is_timestamp(plain.type):
+        plain = plain.cast(pa.timestamp(plain.type.unit))  # in UTC
+    return plain if is_text(plain.type) and plain.type != pa.string_view() else plain.cast(pa.large_string())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -13,8 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from eigenveil._typing import FloatArray
-from eigenveil.errors import InvalidInputError
-from eigenveil.sources.columns import by_column, choose_names, choose_positions, quote_some
+from eigenveil.errors import InvalidInputError, users_line
+from eigenveil.sources.columns import by_column, choose_names, choose_positions, is_index, quote_some
 from eigenveil.sources.encodings import Categories, Encoding, Since, read_encoding
 from eigenveil.sources.kinds import ColumnType, Kind
 
@@ -78,9 +79,23 @@ class Layout:
 
     # -- resolving for given data ----------------------------------------------------------------
 
-    def by_names(self, names: Sequence[str], *, unit: str | None) -> Layout:
-        """Return the layout with exact columns, for data whose columns have these names."""
-        chosen = tuple(names[position] for position in choose_names(names, self.columns, unit=unit))
+    def by_names(self, names: Sequence[str], *, unit: str | None, index: Collection[str] = ()) -> Layout:
+        """Return the layout with exact columns, for data whose columns have these names.
+
+        `index` names columns that hold the row index of another program, besides those that pandas and Dask name
+        in their own way. They are data only if `columns` names them. Otherwise they are left out, with a warning
+        that depends on the schema only.
+        """
+        rows = [name for name in names if name in index or is_index(name)]
+        chosen = tuple(names[position] for position in choose_names(names, self.columns, unit=unit, index=rows))
+        left_out = [name for name in rows if name != unit and self.columns is None]
+        if left_out:
+            warnings.warn(
+                f"left out {quote_some(left_out)}: the row index of the program that wrote the data.\n"
+                "Hint: If it is data, name all columns: columns=[...], or --columns.",
+                UserWarning,
+                stacklevel=users_line(),
+            )
         _refuse_surrogates(chosen)
         encode = _of_chosen(names, chosen, self.encode, "encode")
         fill = self.fill

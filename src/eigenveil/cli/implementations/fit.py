@@ -101,7 +101,7 @@ def run(
     if seed is not None:
         warn(f"{NOT_PRIVATE}: with --seed the noise is reproducible, so no guarantee holds.")
     current = None if account is None else _current_ledger(account)
-    with usage_errors():
+    with usage_errors(), collected_warnings():
         request = FitRequest.of(model, files, units, settings=settings)
         operator = request.operator
         assert made_of_rows(operator), "files contain rows"

@@ -22,7 +22,8 @@ from eigenveil.operators.rescaled import dense
 from eigenveil.privacy import Ledger, Purpose, Relation
 from eigenveil.sources import Block, Source, open_source
 from eigenveil.sources.files.any_files import has_paths
-from eigenveil.sources.labels import open_labelled
+from eigenveil.sources.kinds import Kind
+from eigenveil.sources.labels import label_text, label_texts, open_labelled
 from eigenveil.sources.memory import in_memory
 from eigenveil.sources.people.in_memory import whole_below
 from eigenveil.sources.wrapped import Wrapped
@@ -215,34 +216,34 @@ def _checked_labels(labels: Any) -> list[Hashable]:
             "tell that somebody is in it.",
         )
     listed = list(labels)
-    if not listed or len(set(listed)) != len(listed):
-        raise InvalidInputError("labels must be a list of at least one group, each named once.")
+    label_texts(listed)
     return listed
 
 
 def _codes(groups: Any, labels: Sequence[Hashable]) -> FloatArray:
     """The number of every row's group; -1 for a label that is not in the list."""
-    numbers = {label: float(code) for code, label in enumerate(labels)}
+    kind = getattr(getattr(groups, "dtype", None), "kind", None)
+    numbers: dict[str | None, float] = {
+        text: float(code) for code, text in enumerate(label_texts(labels, _KINDS.get(kind or "")))
+    }
     if isinstance(groups, str) or not hasattr(groups, "__len__"):
         raise InvalidInputError(
             f"groups must hold one label per row, got {type(groups).__name__}.",
             hint="Pass an array, a list or a series; where X is files, the name of a column.",
         )
-    plain = groups.tolist() if hasattr(groups, "tolist") else list(groups)
+    plain = groups.tolist() if hasattr(groups, "tolist") and kind != "M" else list(groups)
     limit = whole_below(getattr(groups, "dtype", None))
     if any(isinstance(label, float) and limit <= abs(label) < np.inf for label in plain):
         raise InvalidInputError(
             "expected exact labels, got floats so large that different labels may be equal.",
             hint="Pass labels as text, or as whole numbers that may be missing (pandas: dtype 'Int64').",
         )
-    return np.fromiter((_code(numbers, label) for label in plain), dtype=np.float64, count=len(plain))
+    codes = (numbers.get(label_text(label), -1.0) for label in plain)
+    return np.fromiter(codes, dtype=np.float64, count=len(plain))
 
 
-def _code(numbers: dict[Hashable, float], label: Any) -> float:
-    try:
-        return numbers.get(label, -1.0)
-    except (TypeError, ValueError, ArithmeticError):  # not hashable: no label
-        return -1.0
+_KINDS = {"i": Kind.WHOLE, "u": Kind.WHOLE, "f": Kind.NUMBER, "b": Kind.TRUTH, "M": Kind.DATE}
+"""Kind of groups, by the kind of their numpy or pandas type."""
 
 
 def _default_spans(model: Any, chosen: list[int]) -> list[tuple[float, float]]:

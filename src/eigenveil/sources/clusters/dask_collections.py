@@ -65,7 +65,8 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
 def _open_array(data: Any, layout: Layout, units: Any) -> Source:
     """Open an array.
 
-    If Dask does not know the number of rows, they were selected by their values, so places are not fixed.
+    A graph may select rows by their values, even if Dask knows how many: `compute_chunk_sizes` counts them. So places
+    are fixed only in an array that `dask.array.from_array` made, whose name says so.
     """
     if math.isnan(data.shape[1]):
         raise InvalidInputError(
@@ -78,14 +79,20 @@ def _open_array(data: Any, layout: Layout, units: Any) -> Source:
     schema = in_memory.open_kind(kind, layout=layout, units=units)
     pieces = data.rechunk({1: -1}).to_delayed().ravel().tolist()
     known = not math.isnan(data.shape[0])
+    as_given = known and data.name.startswith("array-")
     size = data.nbytes if known else math.inf
     return DaskSource(
-        schema, tuple(pieces), PieceOpener(layout, sparse=is_sparse), fixed_places=known, nbytes=size
+        schema, tuple(pieces), PieceOpener(layout, sparse=is_sparse), fixed_places=as_given, nbytes=size
     )
 
 
 def _open_frame(data: Any, layout: Layout, units: str | None) -> Source:
-    """Open a dataframe. Its graph may exclude rows by their values, so places are not fixed."""
+    """Open a dataframe. Its graph may exclude rows by their values, so places are not fixed.
+
+    Its index is no column, but may hold the ids of people, as after `read_parquet` of a file with an index.
+    """
+    if units is not None and units not in data.columns and units == data.index.name:
+        data = data.reset_index()
     empty = _empty(data)
     names = [str(name) for name in empty.columns]
     exact = layout.by_names(names, unit=units)

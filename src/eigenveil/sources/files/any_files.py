@@ -68,7 +68,8 @@ def open_scan(scan: Scan, *, layout: Layout, units: Any, fixed_places: bool = Tr
     """
     if isinstance(scan, CsvScan):
         unit = units if isinstance(units, str) else None
-        scan = read_as_encoded(scan, layout.by_names(scan.schema.names, unit=unit))
+        layout = layout.by_names(scan.schema.names, unit=unit)
+        scan = read_as_encoded(scan, layout)
     exact, dtype = on_schema(layout, scan.schema, units)
     if units is None:
         return FilesSource(scan, exact, dtype, fixed_places)

@@ -125,9 +125,11 @@ def scan_csv(paths: list[str], unit: str | None = None, *, header: bool | None =
         attempt(partial(_opened, path, header=header), unreadable_file_error(path), *READ_ERRORS) for path in paths
     )
     first = files[0]
-    if header is None:
-        for file in files:
+    for file in files:
+        if header is None:
+            _refuse_other_separators(file.path, file.names)
             _refuse_values(file.path, file.names)
+        _refuse_other_width(file)
     for file in files[1:]:
         _refuse_other_names(first, file)
     numeric = _numeric_columns(files)
@@ -165,6 +167,8 @@ def _opened(path: str, *, header: bool | None) -> _CsvFile:
         _skip_mark(file)
         if header is False:
             width = _usual_width(pieces(file))
+            if width is None:
+                raise ValueError
             return _CsvFile(path, tuple(f"column_{j + 1}" for j in range(width)), header=False)
         line = first_line(file).decode()
     names = tuple(fields(line))
@@ -173,18 +177,15 @@ def _opened(path: str, *, header: bool | None) -> _CsvFile:
     return _CsvFile(path, names, header=True)
 
 
-def _usual_width(lines: Iterator[bytes]) -> int:
-    """Return the most frequent number of fields in the first lines.
+def _usual_width(lines: Iterator[bytes]) -> int | None:
+    """Return the most frequent number of fields in the first lines; None unless it leads by at least two lines.
 
-    Raise ValueError unless it leads by at least two lines. So adding, removing or replacing a single line never
-    changes one number of columns into another.
+    So adding, removing or replacing a single line never changes one number of columns into another.
     """
     counts = np.bincount(np.concatenate([np.zeros(1, np.int64), *map(widths, _head(lines))]))
     counts[0] = 0
     ranked = np.sort(np.append(counts, [0, 0]))
-    if ranked[-1] - ranked[-2] < 2:
-        raise ValueError
-    return int(counts.argmax())
+    return int(counts.argmax()) if ranked[-1] - ranked[-2] >= 2 else None
 
 
 def _head(lines: Iterator[bytes]) -> Iterator[bytes]:
@@ -206,6 +207,45 @@ def _refuse_other_names(first: _CsvFile, other: _CsvFile) -> None:
             f"{first.path!r} and has {len(more)} others.",
             hint="Write all files with one header, or pass only files that belong together.",
         )
+
+
+def _refuse_other_separators(path: str, names: tuple[str, ...]) -> None:
+    """Refuse a first line that names a separator, as Excel's `sep=;`, or names separated by other signs."""
+    if re.fullmatch(r"sep=.?,?", ",".join(names)):
+        raise InvalidInputError(
+            f"expected names of columns in the first line of {path!r}, got a line for Excel, 'sep='.",
+            hint="Delete that line from the file. Fields must be separated by commas.",
+        )
+    found = next((sign for sign in ";\t|" if len(names) == 1 and sign in names[0]), None)
+    if found is not None:
+        raise InvalidInputError(
+            f"expected names separated by commas in the first line of {path!r}, got names separated by {found!r}.",
+            hint="Write the file again with commas, and with points in decimals: from pathlib import Path; "
+            f"Path('new.csv').write_bytes(Path({path!r}).read_bytes()"
+            f".translate(bytes.maketrans({b',' + found.encode()!r}, b'.,')))",
+        )
+
+
+def _refuse_other_width(file: _CsvFile) -> None:
+    """Refuse a first line with another number of fields than the lines after it have; one line never decides."""
+    width = len(file.names)
+    failure = unreadable_file_error(file.path)
+    usual = attempt(lambda: _usual_width(file.lines()), failure, *READ_ERRORS)
+    if usual is None or usual == width:
+        return
+    hints = ["If the first line is a title or a comment, delete it."]
+    if usual == width + 1:
+        hints.append(
+            "If the other lines begin with row names, as R writes them, put a comma before the first name; if "
+            "they end with a comma, put a comma after the last name. Then choose the columns that have names: "
+            "columns='?*', or --columns '?*'."
+        )
+    hints.append("For a file without names: eigenveil.CsvFiles(path, header=False), or --no-header.")
+    raise InvalidInputError(
+        f"expected as many names in the first line of {file.path!r} as fields in the lines after it, got {width} "
+        f"and {usual}.",
+        hint=" ".join(hints),
+    )
 
 
 def _refuse_values(path: str, names: tuple[str, ...]) -> None:
@@ -245,15 +285,21 @@ def _skip_mark(file: BinaryIO) -> None:
 
 
 def _parsed(lines: bytes, of: Sequence[str], names: Sequence[str]) -> pa.RecordBatch:
-    """Return the named columns of well-formed lines, as text without quotes."""
+    """Return the named columns of well-formed lines, as text without quotes.
+
+    Arrow drops one byte order mark at the start of what it reads. It is always ours, so that a mark at the start
+    of a line is kept wherever the line is.
+    """
     import pyarrow.csv as pc  # noqa: PLC0415  # heavy, and only for files
 
     place_of = {name: place for place, name in reversed(list(enumerate(of)))}  # the first of each name
     places = [str(place_of[name]) for name in names]
     table = pc.read_csv(
-        pa.BufferReader(lines),
+        pa.BufferReader(_BOM + lines),
         read_options=pc.ReadOptions(
-            column_names=[str(place) for place in range(len(of))], block_size=len(lines) + 1, use_threads=False
+            column_names=[str(place) for place in range(len(of))],
+            block_size=len(_BOM) + len(lines) + 1,
+            use_threads=False,
         ),
         parse_options=pc.ParseOptions(quote_char=False, double_quote=False, ignore_empty_lines=False),
         convert_options=pc.ConvertOptions(

@@ -109,7 +109,11 @@ def well_formed(lines: bytes, width: int) -> bytes:
 def widths(lines: bytes) -> npt.NDArray[np.int64]:
     """Return the number of fields of every line; 0 for lines that cannot be split into fields."""
     texts = _plain_characters(lines).decode().split("\n")[:-1]
-    return np.array([len(fields(text)) for text in texts], dtype=np.int64)
+    return np.array([_width(text) for text in texts], dtype=np.int64)
+
+
+def _width(line: str) -> int:
+    return len(fields(line)) if '"' in line or not line else line.count(",") + 1
 
 
 def _plain_characters(lines: bytes) -> bytes:

@@ -16,6 +16,7 @@ from eigenveil.errors import InvalidInputError, UnreadableError
 from eigenveil.sources.files.temporary import TemporaryFolder
 from eigenveil.sources.guard import attempt, guarded
 from eigenveil.sources.kinds import is_text
+from eigenveil.sources.memory.arrow import index_of, with_index
 
 _AHEAD = 4
 """Number of blocks decoded per call: a call has a fixed cost, and more blocks would only need more memory."""
@@ -175,24 +176,27 @@ def unreadable_error(what: str) -> UnreadableError:
 def shared_schema(paths: list[str], read: Callable[[str], pa.Schema]) -> pa.Schema:
     """Return one schema for all files: columns in the order of the first file, types that can hold all files."""
     schemas: dict[pa.Schema, str] = {}
+    index: set[str] = set()
     for path in paths:
         schema = attempt(partial(_with_names, read, path), unreadable_file_error(path), *READ_ERRORS)
-        schemas.setdefault(schema, path)
+        schemas.setdefault(schema.remove_metadata(), path)
+        index |= set(index_of(schema))
     first, *others = schemas
     if not others:  # unifying refuses duplicate names, which are valid if not selected
-        return first
+        return with_index(first, index)
     for schema in others:
         _refuse_other_names(first.names, schema.names, schemas[first], schemas[schema])
     unlike = UnreadableError(
         f"expected files with columns of the same types, but types in {schemas[first]!r} and other files differ.",
         hint="Write all files with one schema.",
     )
-    return attempt(lambda: pa.unify_schemas(list(schemas), promote_options="permissive"), unlike, *READ_ERRORS)
+    unified = attempt(lambda: pa.unify_schemas(list(schemas), promote_options="permissive"), unlike, *READ_ERRORS)
+    return with_index(unified, index)
 
 
 def _with_names(read: Callable[[str], pa.Schema], path: str) -> pa.Schema:
     """Return the schema of a file; raise ValueError if a name is not UTF-8."""
-    schema = read(path).remove_metadata()
+    schema = read(path)
     "".join(schema.names).encode()
     return schema
 

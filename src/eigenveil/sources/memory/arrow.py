@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -34,10 +37,26 @@ def hold(data: Any, *, layout: Layout, units: Any) -> ArrowRows:
 
 def on_schema(layout: Layout, schema: pa.Schema, units: Any) -> tuple[Layout, np.dtype[Any]]:
     """Return the layout resolved for this schema, and the type of the floats; refuse unsupported types."""
-    exact = layout.by_names(schema.names, unit=units if isinstance(units, str) else None)
+    unit = units if isinstance(units, str) else None
+    exact = layout.by_names(schema.names, unit=unit, index=index_of(schema))
     found = {field.name: field.type for field in reversed(list(schema))}  # the first of each name
     types = {str(name): arrow_type(found[name]) for name in exact.columns or ()}
     return exact.checked(types), exact.dtype(types)
+
+
+def index_of(schema: pa.Schema) -> list[str]:
+    """Return the names of the columns that are a row index, as the metadata of pandas say."""
+    with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+        return [name for name in json.loads(schema.metadata[_PANDAS])["index_columns"] if isinstance(name, str)]
+    return []
+
+
+def with_index(schema: pa.Schema, index: Collection[str]) -> pa.Schema:
+    """Return the schema with metadata that name these columns as the row index, and nothing else."""
+    return schema.with_metadata({_PANDAS: json.dumps({"index_columns": sorted(index)})} if index else None)
+
+
+_PANDAS = b"pandas"
 
 
 def to_floats(table: pa.Table, layout: Layout, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
