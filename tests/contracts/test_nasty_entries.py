@@ -72,6 +72,9 @@ LINES = {
     "comment": b"# 1,2,3",
     "long line": b"x" * 100_000,
     "long quoted line": b'"' + b"y," * 50_000,
+    "separator for Excel": b"sep=,",
+    "trailing comma": b"1,2,3,",
+    "decimal commas": b"1,5;2,5;3,5",
 }
 assert all(b"\n" not in line for line in LINES.values())
 
@@ -249,6 +252,25 @@ def test_every_line_is_one_row_of_the_public_count(tmp_path):
             assert abs(fitted(lines_with) - fitted(lines)) <= 1.5
 
 
+def test_a_mark_at_the_start_of_a_line_is_part_of_its_entry(tmp_path, monkeypatch):
+    """Arrow drops one mark where it starts to read, and which line that is depends on all lines before it."""
+    for piece in (1, 64, 97, 1 << 22):
+        monkeypatch.setattr(csv_lines, "PIECE", piece)
+        rows = rows_of(one_file(tmp_path, [*GOOD, b"1,2,3", *(b"\xef\xbb\xbf" + line for line in GOOD)]))
+        want = ROWS.copy()
+        want[:, 0] = np.nan
+        assert rows[len(GOOD) + 1 :] == bits(want)
+
+
+def test_no_line_alone_decides_whether_the_header_fits(tmp_path):
+    """The file is refused only if lines of another width lead by two; the columns are those of the header."""
+    path = tmp_path / "x.csv"
+    for odd in (b"1", b"1,2,3,", b"9,1,2,3", b"1,5;2,5;3,5", b""):
+        for lines in ([odd], [odd, *GOOD[:1]], [*GOOD[:2], odd, odd, odd]):
+            path.write_bytes(b"\n".join([b"a,b,c", *lines, b""]))
+            assert open_source(path).columns == ("a", "b", "c")
+
+
 def test_very_long_lines_are_never_held(tmp_path, monkeypatch):
     """Exactly the lines longer than the limit become rows without values, wherever the pieces of a file end."""
     monkeypatch.setattr(csv_lines, "LONGEST_LINE", 300)
@@ -409,7 +431,7 @@ NUMBER_IDS = [100 + i % 14 for i in range(len(ROWS))]
 NASTY_IDS = {
     "text": (
         TEXT_IDS,
-        [None, "", " ", "a", "zz", "p", "p00 ", "\x00", "NaN", "\ufffd"],
+        [None, "", " ", "a", "zz", "p", "p00 ", "\x00", "NaN", "\ufffd", "7", " 7.0", "007", "9" * 5000, "1e3"],
     ),
     "numbers": (NUMBER_IDS, [None, 0, -1, 2**62, 99, 1000]),
 }

@@ -262,12 +262,41 @@ def test_ids_that_are_not_whole_numbers_and_names_that_are():
     assert people(dd.from_pandas(numbered, npartitions=3)) == people(numbered)
 
 
+def test_objects_that_are_one_number_are_one_person():
+    """dask writes objects as text: 7 and 7.0 became "7" and "7.0", and every person was two units."""
+    who = FRAME["who"].tolist()
+    kinds = (int, float, str, lambda one: f"{one}.0")
+    mixed = FRAME.assign(who=np.array([kinds[i % 4](one) for i, one in enumerate(who)], dtype=object))
+    for convert in (True, False):
+        with dask.config.set({"dataframe.convert-string": convert}):
+            collection = dd.from_pandas(mixed, npartitions=5)
+            sizes = np.concatenate(
+                [np.diff(block.offsets) for block in open_source(collection, units="who").blocks()]
+            )
+        assert sorted(sizes) == sorted(FRAME["who"].value_counts())
+
+
+def test_an_index_is_no_data_but_may_hold_ids(tmp_path):
+    """Review finding: the index that dask writes became a column, and the first component."""
+    dd.from_pandas(FRAME.drop(columns="who"), npartitions=2).to_parquet(tmp_path / "rows")
+    dd.from_pandas(FRAME.set_index("who"), npartitions=2).to_parquet(tmp_path / "people")
+    for folder, name in (("rows", "__null_dask_index__"), ("people", "who")):
+        with pytest.warns(UserWarning, match=f"left out '{name}'"):
+            assert open_source(tmp_path / folder).columns == tuple("abcdef")
+    here = DPPCA(2, random_state=0).fit(tmp_path / "people", units="who")
+    there = DPPCA(2, random_state=0, engine="dask").fit(tmp_path / "people", units="who")
+    assert list(here.feature_names_in_) == list(there.feature_names_in_) == list("abcdef")
+
+
 def test_rows_that_were_chosen_by_their_values_have_no_fixed_places():
     """Under replace, their number would otherwise be released without noise."""
     array = da.from_array(ROWS, chunks=(1000, 6))
     source = open_source(array[array[:, 0] > 0])
     assert open_source(array).fixed_places
     assert not source.fixed_places
+    counted = array[array[:, 0] > 0].compute_chunk_sizes()
+    for chosen in (counted, counted.persist(), dd.from_pandas(FRAME).query("a > 0").to_dask_array(lengths=True)):
+        assert not open_source(chosen).fixed_places
     assert source.nbytes == np.inf  # not nan, which is below any limit
     noted = fit(array[array[:, 0] > 0], relation="replace").ledger_.entries
     assert not any("public under replace" in entry.note for entry in noted)

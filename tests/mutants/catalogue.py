@@ -152,8 +152,8 @@ SOURCES = (
     Mutant(
         "ids: whole numbers lose digits where another file has floats",
         "src/eigenveil/sources/people/on_disk.py",
-        "return exact(sortable(batch.columns[-1]), self._schema.field(_UNIT).type)",
-        "return exact(sortable(batch.columns[-1]))",
+        "ids = exact(sortable(batch.columns[-1]), self._id_type)",
+        "ids = exact(sortable(batch.columns[-1]))",
         ("tests/sources/test_identities.py",),
     ),
     Mutant(
@@ -173,9 +173,44 @@ SOURCES = (
     Mutant(
         "CSV: one line turns the number of columns",
         "src/eigenveil/sources/files/csv_files.py",
-        "if ranked[-1] - ranked[-2] < 2:",
-        "if ranked[-1] < 1:",
+        "if ranked[-1] - ranked[-2] >= 2 else None",
+        "if ranked[-1] >= 1 else None",
         ("tests/sources/test_csv_files.py",),
+    ),
+    Mutant(
+        "CSV: a header shorter than the lines is accepted",
+        "src/eigenveil/sources/files/csv_files.py",
+        "if usual is None or usual == width:",
+        "if usual is None or usual >= width:",
+        ("tests/sources/test_csv_files.py",),
+    ),
+    Mutant(
+        "CSV: where pieces end decides whether a byte order mark is read",
+        "src/eigenveil/sources/files/csv_files.py",
+        "pa.BufferReader(_BOM + lines)",
+        "pa.BufferReader(lines)",
+        (NASTY,),
+    ),
+    Mutant(
+        "ids: the text 7.0 is another person than 7",
+        "src/eigenveil/sources/people/in_memory.py",
+        "return normal_text(str(one))",
+        "return str(one)",
+        ("tests/sources/test_identities.py",),
+    ),
+    Mutant(
+        "ids: DuckDB rounds durations to microseconds",
+        "src/eigenveil/sources/people/on_disk.py",
+        'return ids.view(f"int{ids.type.bit_width}") if pa.types.is_temporal(ids.type) else ids',
+        "return ids",
+        ("tests/sources/test_identities.py",),
+    ),
+    Mutant(
+        "files: the row index of pandas is data",
+        "src/eigenveil/sources/files/scans.py",
+        "return with_index(first, index)",
+        "return first",
+        ("tests/sources/test_files.py",),
     ),
     Mutant(
         "stream: saved elsewhere, it leaves a checkpoint that can be loaded",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eigenveil import DPPCA, CsvFiles
+from eigenveil import DPPCA, Budget, CsvFiles, Ledger
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import open_source
 from eigenveil.sources.files.csv_lines import fields, well_formed
@@ -162,3 +162,69 @@ def test_no_single_line_changes_the_number_of_columns(tmp_path):
     for turned in (["1,2"] * 9 + ["1,2,3"] * 8, ["1,2"] * 9 + ["1,2,3"] * 9, ["1,2"] * 8 + ["1,2,3"] * 8):
         with pytest.raises(InvalidInputError, match="could not read"):
             open_source(CsvFiles(write(tmp_path / "a.csv", *turned), header=False))
+
+
+TABLE = np.random.default_rng(0).normal(size=(300, 3)).round(3)
+
+
+def lines_of(separator=",", end="", decimal=".", *, rows=False):
+    for number, row in enumerate(TABLE):
+        cells = [f"{value:.3f}".replace(".", decimal) for value in row]
+        yield separator.join([*([f"r{number}"] if rows else []), *cells]) + end
+
+
+SHAPES = {
+    "trailing commas": (["a,b,c", *lines_of(end=",")], "got 3 and 4"),
+    "row names of R": (["a,b,c", *lines_of(rows=True)], "got 3 and 4"),
+    "decimal commas": (["a;b;c", *lines_of(";", decimal=",")], "names separated by ';'"),
+    "semicolons": (["a;b;c", *lines_of(";")], "names separated by ';'"),
+    "tabs": (["a\tb\tc", *lines_of("\t")], "names separated by '\\\\t'"),
+    "a comment": (["# exported by hand", "a,b,c", *lines_of()], "got 1 and 3"),
+    "a title": (["Patients of ward", "a,b,c", *lines_of()], "got 1 and 3"),
+    "a title with commas": (["Patients of ward,,", "a,b,c", *lines_of()], "column 2 of 3 has none"),
+    "a line for Excel": (["sep=,", "a,b,c", *lines_of()], "a line for Excel"),
+    "another line for Excel": (["sep=;", "a;b;c", *lines_of(";")], "a line for Excel"),
+}
+"""Files of ordinary programs, and what the error says. Every one of them once cost a whole budget for no rows."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_first_line_that_does_not_fit_the_others_is_refused(tmp_path, shape):
+    lines, match = SHAPES[shape]
+    path = write(tmp_path / "a.csv", *lines)
+    ledger = Ledger(Budget.from_epsilon_delta(1.0, 1e-6))
+    with pytest.raises(InvalidInputError, match=match) as refusal:
+        DPPCA(1, ledger=ledger).fit(path)
+    assert "ward" not in str(refusal.value)
+    assert not ledger.entries
+
+
+def test_the_hints_for_first_lines_work(tmp_path):
+    """Literally, as the errors state them."""
+    for shape, first, columns in (
+        ("trailing commas", "a,b,c,", "?*"),
+        ("row names of R", ",a,b,c", "?*"),
+        ("a comment", None, None),
+        ("a title", None, None),
+        ("a line for Excel", None, None),
+    ):
+        lines = SHAPES[shape][0][1:]
+        path = write(tmp_path / "a.csv", *([first] if first else []), *lines)
+        np.testing.assert_array_equal(rows_of(path, columns=columns), TABLE)
+    rows = rows_of(CsvFiles(write(tmp_path / "a.csv", *SHAPES["a title"][0]), header=False))
+    np.testing.assert_array_equal(rows[2:], TABLE)
+
+
+@pytest.mark.parametrize("shape", ["decimal commas", "semicolons", "tabs"])
+def test_the_hint_for_other_separators_works(tmp_path, monkeypatch, shape):
+    monkeypatch.chdir(tmp_path)
+    path = write(tmp_path / "a.csv", *SHAPES[shape][0])
+    with pytest.raises(InvalidInputError) as refusal:
+        open_source(path)
+    exec(refusal.value.hint.partition(": ")[2], {})  # noqa: S102  # the hint is code
+    np.testing.assert_array_equal(rows_of("new.csv"), TABLE)
+
+
+def test_one_name_with_another_separator_may_be_accepted(tmp_path):
+    path = write(tmp_path / "a.csv", "a;b", "1", "2")
+    assert open_source(CsvFiles(path, header=True)).columns == ("a;b",)

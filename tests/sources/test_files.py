@@ -2,9 +2,11 @@
 
 import dataclasses
 import os
+import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.feather as pf
@@ -12,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
+from eigenveil import DPPCA
 from eigenveil.engines import SampledPopulation
 from eigenveil.errors import InvalidInputError
 from eigenveil.operators import Products, samples
@@ -357,9 +360,107 @@ def test_files_may_be_left_half_read(tmp_path):
     os.remove(path)  # noqa: PTH107
 
 
-def test_pandas_index_column_is_a_column(tmp_path):
-    pd.DataFrame({"x": [1.0]}, index=pd.Index([5], name="i")).to_parquet(tmp_path / "a.parquet")
-    assert open_source(tmp_path / "a.parquet").columns == ("x", "i")
+FRAME = pd.DataFrame({"x": [1.0, 2.0, 3.0], "y": [4.0, 5.0, 6.0]})
+INDEXED = {
+    "__index_level_0__": FRAME.sample(frac=1.0, random_state=0),
+    "i": FRAME.rename_axis("i"),
+    "person": FRAME.assign(person=[7, 8, 9]).set_index("person"),
+    "g": FRAME.assign(g=[1, 1, 2]).groupby("g").mean(),
+    "when": FRAME.set_index(pd.date_range("2020", periods=3, name="when")),
+}
+INDEXED_WAYS = {
+    "parquet": lambda table, folder: pq.write_table(table, folder / "a.parquet") or folder / "a.parquet",
+    "feather": lambda table, folder: pf.write_feather(table, folder / "a.feather") or folder / "a.feather",
+    "dataset": lambda table, folder: ds.dataset(INDEXED_WAYS["parquet"](table, folder)),
+    "table": lambda table, _: table,
+    "reader": lambda table, _: table.to_reader(),
+}
+
+
+@pytest.mark.parametrize("way", INDEXED_WAYS)
+@pytest.mark.parametrize("index", INDEXED)
+def test_a_row_index_is_no_data(tmp_path, index, way):
+    """Review finding: the row number was the first component, and set_index("person") made ids data."""
+    table = pa.Table.from_pandas(INDEXED[index], preserve_index=True)
+    make = INDEXED_WAYS[way]
+    with pytest.warns(UserWarning, match=f"left out '{index}': the row index"):
+        opened = open_source(make(table, tmp_path))
+    assert opened.columns == ("x", "y")
+    with pytest.warns(UserWarning, match="left out"):
+        np.testing.assert_array_equal(rows_of(make(table, tmp_path)), INDEXED[index].to_numpy())
+    assert open_source(make(table, tmp_path), columns=["*"]).columns == ("x", "y")
+    assert open_source(make(table, tmp_path), units=index).columns == ("x", "y")
+    if index != "when":
+        assert open_source(make(table, tmp_path), columns=[index, "x"]).columns == (index, "x")
+
+
+def test_a_row_index_whose_metadata_were_lost(tmp_path):
+    """polars, DuckDB and Spark keep the column and drop the metadata of pandas."""
+    for name in ("__index_level_0__", "__index_level_1__", "__null_dask_index__", "Unnamed: 0"):
+        table = pa.table({name: [0, 1, 2], "x": FRAME.x, "y": FRAME.y})
+        pq.write_table(table, tmp_path / "a.parquet")
+        (tmp_path / "a.csv").write_text(f"{name},x,y\n0,1,4\n1,2,5\n2,3,6\n")
+        lazy = pl.scan_parquet(tmp_path / "a.parquet")
+        for data in (table, tmp_path / "a.parquet", tmp_path / "a.csv", lazy, lazy.collect(), table.to_pandas()):
+            with pytest.warns(UserWarning, match=f"left out '{name}'"):
+                np.testing.assert_array_equal(rows_of(data), FRAME.to_numpy())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # few rows, and the same message
+            model = DPPCA(1).fit(table.to_pandas())
+            assert list(model.feature_names_in_) == ["x", "y"]
+            assert model.transform(table.to_pandas()).shape == (3, 1)
+
+
+def test_metadata_that_name_no_index(tmp_path):
+    for text in (
+        b"",
+        b"{}",
+        b"[]",
+        b'{"index_columns": 5}',
+        b'{"index_columns": [5, {"kind": "range"}]}',
+        b"\xff",
+    ):
+        table = pa.table({"x": [1.0], "y": [2.0]}).replace_schema_metadata({b"pandas": text})
+        pq.write_table(table, tmp_path / "a.parquet")
+        assert open_source(tmp_path / "a.parquet").columns == ("x", "y")
+
+
+def test_an_index_in_one_of_many_files(tmp_path):
+    FRAME.to_parquet(tmp_path / "a.parquet")
+    FRAME.assign(i=0).set_index("i").to_parquet(tmp_path / "b.parquet")
+    assert "differ in ['i']" in message(tmp_path)
+    FRAME.assign(i=0).to_parquet(tmp_path / "a.parquet")
+    with pytest.warns(UserWarning, match="left out 'i'"):
+        assert open_source(tmp_path).columns == ("x", "y")
+
+
+def test_a_column_without_a_name_is_refused_unless_columns_are_chosen(tmp_path):
+    """pandas writes the row number like this by default, and R the row names."""
+    FRAME.to_csv(tmp_path / "a.csv")
+    table = pa.table({"": [0, 1, 2], "x": FRAME.x, "y": FRAME.y})
+    for data in (tmp_path / "a.csv", table, pl.DataFrame({"": [0, 1, 2], **FRAME})):
+        assert "column 1 of 3 has none" in message(data)
+        np.testing.assert_array_equal(rows_of(data, columns="?*"), FRAME.to_numpy())
+        assert open_source(data, columns=["y", ""]).columns == ("y", "")
+    FRAME.to_csv(tmp_path / "a.csv", index=False)
+    np.testing.assert_array_equal(rows_of(tmp_path / "a.csv"), FRAME.to_numpy())
+
+
+@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize("way", ["feather", "dataset"])
+def test_an_odd_value_refuses_no_other(tmp_path, way, coded):
+    """Review finding: one text that is not UTF-8 made a Feather file unreadable."""
+    buffers = [None, pa.py_buffer(np.array([0, 1, 3], np.int32)), pa.py_buffer(b"a\xff\xfe")]
+    text = pa.Array.from_buffers(pa.string(), 2, buffers)
+    table = pa.table({"x": [1.0, 2.0], "site": text, "day": pa.array([1, 2], pa.date64())})
+    table = table.set_column(1, "site", text.dictionary_encode()) if coded else table
+    pf.write_feather(table, tmp_path / "a.feather")
+    data = tmp_path / "a.feather" if way == "feather" else ds.dataset(tmp_path / "a.feather", format="feather")
+    how = {"columns": ["x", "site", "day"], "encode": {"site": ["a"], "day": "days since 1970-01-01"}}
+    assert rows_of(data, **how)[:, :2].tolist() == [[1, 1], [2, 0]]
+    assert [block.offsets.tolist() for block in open_source(data, columns="x", units="site").blocks()] == [
+        [0, 1, 2]
+    ]
 
 
 def test_row_groups_too_large_for_one_go(tmp_path, monkeypatch):

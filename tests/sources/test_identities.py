@@ -1,21 +1,27 @@
 """Ids: the id of one person never becomes two ids, and never silently becomes the id of another person."""
 
 import datetime as dt
+import re
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from itertools import zip_longest
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.feather as pf
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given as example
+from hypothesis import strategies as st
 
 from eigenveil import DPPCA, TrackedStream
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import open_source
 from eigenveil.sources.people.identities import bytes_to_hash, identities
+from eigenveil.sources.people.normal_form import _BLANK, normal_text, normal_texts
 
 BIG = 2**53
 X = np.random.default_rng(0).normal(size=(4, 2))
@@ -209,3 +215,141 @@ def test_bytes_to_hash_are_equal_for_equal_ids():
     assert bytes_to_hash([None, float("nan"), "a"])[:2] == [None, None]
     with pytest.raises(InvalidInputError, match="whole numbers or text"):
         bytes_to_hash(pd.Series(pd.to_datetime(["2020-01-01"])))
+
+
+# -- whole numbers as text -------------------------------------------------------------------------
+
+TEXTS = {
+    7: ["7", "7.0", "7.", "7.000", "+7", " 7", "7.0 ", "\t7\u00a0", "\u30007"],
+    -7: ["-7", "-7.0"],
+    0: ["0", "-0", "+0", "0.0", "-0.0"],
+    "1000": ["1000", "1000.0"],
+    "large": ["9007199254740993", "9007199254740993.0"],
+    "larger": ["9007199254740992.0", "9007199254740992"],
+    "twenty digits": ["12345678901234567890", "12345678901234567890.0", "+12345678901234567890"],
+    "twenty other digits": ["12345678901234567891"],
+    "many digits": ["9" * 5000, "9" * 5000 + ".0"],
+    **{
+        one: [one]
+        for one in ("007", "07", "00", "-07", "007.0", "1e3", "7e0", "7.5", "7,0", "7.0.0", "+-7", "--7")
+    },
+    **{one: [one] for one in ("\u0667", "0x7", "7a", "seven", "Seven", "seven ", "True", "nan.", ".", "-", "7 0")},
+}
+"""By person: texts of that person's id."""
+
+TEXT_ROWS = [
+    (person, text)
+    for texts in zip_longest(*([(p, t) for t in ts] for p, ts in TEXTS.items()))
+    for person, text in filter(None, texts)
+]
+
+
+def as_csv(ids, folder):
+    lines = (f'{number},"{one}"' for number, one in enumerate(ids))
+    (folder / "x.csv").write_text("\n".join(["x,who", *lines]) + "\n", encoding="utf-8")
+    return folder / "x.csv"
+
+
+def table_of(ids, kind=None):
+    return pa.table({"x": np.arange(float(len(ids))), "who": pa.array(ids, kind)})
+
+
+def as_file(table, folder, write, name):
+    write(table, folder / name)
+    return folder / name
+
+
+TEXT_WAYS = {
+    "list": lambda ids, _: (np.arange(float(len(ids)))[:, None], ids),
+    "objects": lambda ids, _: (np.arange(float(len(ids)))[:, None], np.array(ids, dtype=object)),
+    "numpy": lambda ids, _: (np.arange(float(len(ids)))[:, None], np.array(ids)),
+    "pandas": lambda ids, _: (table_of(ids).to_pandas(), "who"),
+    "pandas objects": lambda ids, _: (table_of(ids).to_pandas().astype({"who": object}), "who"),
+    "pandas python": lambda ids, _: (table_of(ids).to_pandas().astype({"who": "string[python]"}), "who"),
+    "pandas arrow": lambda ids, _: (table_of(ids).to_pandas(types_mapper=pd.ArrowDtype), "who"),
+    "categories": lambda ids, _: (table_of(ids).to_pandas().astype({"who": "category"}), "who"),
+    "polars": lambda ids, _: (pl.from_arrow(table_of(ids)), "who"),
+    "lazy": lambda ids, _: (pl.from_arrow(table_of(ids)).lazy(), "who"),
+    "arrow": lambda ids, _: (table_of(ids), "who"),
+    "large": lambda ids, _: (table_of(ids, pa.large_string()), "who"),
+    "views": lambda ids, _: (table_of(ids, pa.string_view()), "who"),
+    "codes": lambda ids, _: (table_of(ids, pa.dictionary(pa.int32(), pa.string())), "who"),
+    "parquet": lambda ids, to: (as_file(table_of(ids), to, pq.write_table, "x.parquet"), "who"),
+    "feather": lambda ids, to: (as_file(table_of(ids), to, pf.write_feather, "x.feather"), "who"),
+    "csv": lambda ids, to: (as_csv(ids, to), "who"),
+}
+
+
+def persons(data, units):
+    people = []
+    for block in open_source(data, units=units).blocks():
+        rows = np.asarray(block.values)[:, 0]
+        people += [tuple(rows[a:b]) for a, b in zip(block.offsets[:-1], block.offsets[1:], strict=True)]
+    return set(people)
+
+
+@pytest.mark.parametrize("way", TEXT_WAYS)
+def test_a_whole_number_as_text_is_one_id_in_every_source(way, tmp_path):
+    """Review finding: with one id missing in a month, pandas wrote 7.0 for 7, and 8,000 people became 16,000."""
+    where = {}
+    for row, (person, _) in enumerate(TEXT_ROWS):
+        where.setdefault(person, []).append(float(row))
+    data, units = TEXT_WAYS[way]([text for _, text in TEXT_ROWS], tmp_path)
+    assert persons(data, units) == {tuple(rows) for rows in where.values()}
+
+
+@example(st.text(st.sampled_from("0017.+-e \u00a0\u2007\x1f\x00\n"), max_size=7))
+def test_python_and_arrow_write_a_number_in_the_same_form(text):
+    assert normal_texts(pa.array([text, None])).to_pylist() == [normal_text(text), None]
+    assert normal_text(normal_text(text)) == normal_text(text)
+
+
+def test_blanks_around_a_number_are_those_of_unicode():
+    for number in range(0x10000):
+        blank = chr(number)
+        assert bool(re.fullmatch(_BLANK, blank)) == blank.isspace()
+
+
+def test_two_months_of_csv_are_the_same_people(tmp_path):
+    january = pd.DataFrame({"x": np.arange(50.0), "id": np.arange(50)})
+    february = january.astype({"id": float})
+    february.loc[5, "id"] = np.nan
+    for kind, write in (("csv", partial(pd.DataFrame.to_csv, index=False)), ("parquet", pd.DataFrame.to_parquet)):
+        (tmp_path / kind).mkdir()
+        write(january, tmp_path / kind / f"a.{kind}")
+        write(february, tmp_path / kind / f"b.{kind}")
+        want = {(float(one), float(one)) if one != 5 else (5.0,) for one in range(50)}
+        assert persons(tmp_path / kind, "id") == want
+
+
+def test_objects_that_are_one_number_are_one_person():
+    """dask writes objects as text, so 7 and 7.0 and the text 7 are one id there; and so here."""
+    mixed = [7, 7.0, "7", "7.0", np.int8(7), np.float32(7), Decimal(7), Fraction(7), np.str_("+7")]
+    for others in ([], ["ann"], [0.5], [(1, 2)], [2**80, "1208925819614629174706176"]):
+        ids = [*mixed, *others]
+        rows = np.arange(float(len(ids)))[:, None]
+        assert tuple(map(float, range(len(mixed)))) in persons(rows, ids)
+        assert len(persons(rows, ids)) == 1 + bool(others)
+        assert len(set(bytes_to_hash(ids)[: len(mixed)])) == 1
+    assert identities(["7.0"])[1] == identities([7])[1] == identities(pa.array([" 7"]))[1] == [b"n7"]
+    assert identities(pa.array(["007"]))[1] == [b"s007"]
+
+
+def test_times_keep_all_their_digits_on_disk(tmp_path):
+    """Review finding: DuckDB keeps microseconds, so people whose ids differed by less became one."""
+    odd = {
+        pa.duration("ns"): [0, 1, 2, 999, 0],
+        pa.timestamp("ns"): [0, 1, 2, 999, 0],
+        pa.timestamp("s"): [0, 2**62, 2**61, -(2**62), 0],
+        pa.time64("ns"): [0, 1, 2, 999, 0],
+        pa.date64(): [0, 86400000, 2 * 86400000, -86400000, 0],
+        pa.date32(): [0, 2**31 - 1, -(2**31), 5, 0],
+    }
+    for kind, ids in odd.items():
+        table = table_of(pa.array(ids, pa.int32() if kind == pa.date32() else pa.int64()).view(kind))
+        pf.write_feather(table, tmp_path / "x.feather")
+        assert persons(tmp_path / "x.feather", "who") == persons(table, "who") == {(0, 4), (1,), (2,), (3,)}
+    pf.write_feather(table_of(pa.array([0, 1, 2], pa.timestamp("ms"))), tmp_path / "a.feather")
+    pf.write_feather(table_of(pa.array([0, 10**6, 2 * 10**6 + 1], pa.timestamp("ns"))), tmp_path / "b.feather")
+    paths = [tmp_path / "a.feather", tmp_path / "b.feather"]
+    assert persons(paths, "who") == {(0, 0), (1, 1), (2,)}

@@ -65,8 +65,8 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
 def _open_array(data: Any, layout: Layout, units: Any) -> Source:
     """Open an array.
 
-    A graph may select rows by their values, even if Dask knows how many: `compute_chunk_sizes` counts them. So places
-    are fixed only in an array that `dask.array.from_array` made, whose name says so.
+    A graph may select rows by their values, even if Dask knows how many: `compute_chunk_sizes` counts them. So
+    places are fixed only in an array that `dask.array.from_array` made, whose name says so.
     """
     if math.isnan(data.shape[1]):
         raise InvalidInputError(
