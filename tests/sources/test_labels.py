@@ -95,13 +95,13 @@ COLUMNS = {
         [DAYS],
     ),
 }
-"""By kind of groups: a column whose groups have the numbers 1, 0, 1 and none, and lists of labels that name them."""
+"""By kind of groups: a column of groups with the numbers 1, 0, 1 and none, and lists of labels that name them."""
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather", "csv"])
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_labels_and_groups_match_whatever_their_types_are(tmp_path, kind, ending):
-    """Review finding: truth values, date-times and numbers as text matched nothing, and the map was bought empty."""
+    """Review finding: truth values and date-times matched nothing, and the map was bought empty."""
     column, lists = COLUMNS[kind]
     table = pa.table({"x": np.arange(4.0), "group": column})
     path = tmp_path / f"t.{ending}"

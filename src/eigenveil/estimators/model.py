@@ -163,7 +163,9 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             A label for every row: one histogram per label, at the same cost. With people, for rows in memory only.
             If X is files, the name of the column of labels, also with people.
         labels : list
-            All groups, in display order. The list must be public; rows with other labels are excluded.
+            All groups, in display order. The list must be public; rows with other labels are excluded. Labels
+            are compared with groups as text of one form: 1, 1.0, "1" and True are equal, and so are a date, a
+            date-time at midnight and "2020-01-31". Labels that the type of the groups cannot hold are refused.
         relation : {"add-remove", "replace"}, optional
             Neighbouring relation; by default that of `ledger`, or of the model.
         ledger : Ledger, optional
