@@ -35,7 +35,7 @@ NASTY_NAMES = {
     "quote and comma": 'a",b',
     "very long": "x" * 3000,
     "space": " ",
-    "nothing": "",
+    "nothing": "\u3164",  # looks empty; a column without a name is refused
     "other script": "身長 ‌ Größe",
 }
 """Name of the attack, and the name of the column. All can be written as UTF-8."""
