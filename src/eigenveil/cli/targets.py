@@ -59,8 +59,7 @@ class Targets:
 
             write_report(model, self.report, command=command, scores=scores, grid=self.grid)
         if self.as_json:
-            where = None if self.out is None else str(self.out)
-            print_json({**as_plain(model, scores), "warnings": warnings, "model": where})
+            print_json({**as_plain(model, scores), "warnings": warnings})
         else:
             show(as_table(model, warnings=False), soft_wrap=False)
         for name, path in (("model", self.out), ("report", self.report)):

@@ -159,7 +159,7 @@ class GramSurveyor:
             self._carry()
 
     def _carry(self) -> None:
-        """Move all but the low 32 bits of the sums to the high word. What is left is below that of one more row."""
+        """Move all but the low 32 bits of the sums to the high word. The rest is at most that of one row."""
         self._high = (self._sums >> _BITS) + (0 if self._high is None else self._high)
         self._sums = self._sums & ((1 << _BITS) - 1)  # not in place: what a worker sent may be read-only
         self._held = 1

@@ -14,10 +14,12 @@ from eigenveil.persistence.strict_json import DamagedFileError
 _COMMAND_FILE = "command.txt"
 _MOST_COMMAND = 1 << 20
 """Maximum size of this file, in bytes."""
+PLACES = {"data": "DATA", "ledger": "LEDGER", "out": "MODEL", "report": "REPORT.html", "scheduler": "ADDRESS"}
+"""What a published command says in place of names of files, folders and machines, by option."""
 
 
 def save_command(command: str, folder: Path) -> None:
-    """Store the command that created a model in the model's folder, for reports."""
+    """Store the command that created a model in the model's folder, for reports. It names no file (`PLACES`)."""
     with written_whole(folder / _COMMAND_FILE) as part:
         part.write_text(printable(command) + "\n", encoding="utf-8")
 

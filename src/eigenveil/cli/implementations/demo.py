@@ -53,8 +53,7 @@ def run(
     kept = _digits_kept(rows, components, epsilon)
     spiked = _spiked_kept(epsilon)
     if as_json:
-        values = {"kept": kept, "spiked": spiked, "epsilon": epsilon, "delta": DELTA}
-        print_json({**values, "report": str(report), "model": str(out / "model")})
+        print_json({"kept": kept, "spiked": spiked, "epsilon": epsilon, "delta": DELTA})
     else:
         Console(highlight=False).print(_table(kept, spiked, epsilon))
     say(f"report: {report}")
