@@ -282,7 +282,7 @@ def show(found: Sequence[ReleaseWarning]) -> None:
     """Show warnings as Python warnings, at the line of the user's code that led here."""
     for one in found:
         category = PrivacyWarning if one.code is Code.LARGE_DELTA else UserWarning
-        warnings.warn(one.text, category, stacklevel=_users_line())
+        warnings.warn(one.text, category, stacklevel=users_line())
 
 
 @functools.cache
@@ -293,11 +293,11 @@ def warn_if_not_compiled() -> None:
             "eigenveil runs without its compiled loops: fits take longer, with the same results.\n"
             "Hint: Install a C compiler (gcc or clang) and reinstall eigenveil, or install a wheel.",
             NotCompiledWarning,
-            stacklevel=_users_line(),
+            stacklevel=users_line(),
         )
 
 
-def _users_line() -> int:
+def users_line() -> int:
     """Return the stack level, seen from the caller, of the first frame outside eigenveil and scikit-learn."""
     frame = inspect.currentframe()
     frame, level = (None if frame is None else frame.f_back), 1

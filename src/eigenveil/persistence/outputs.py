@@ -65,6 +65,21 @@ def check_outputs_apart(ledger: Path | None, out: Path | None, report: Path | No
     )
 
 
+_REPORT_MARK = b'<meta name="generator" content="eigenveil">'
+"""In the head of every report."""
+
+
+def check_report_path(path: Path) -> None:
+    """Raise if a report would replace a file that is neither a report nor empty, as `save` does for models."""
+    if path.is_file():
+        with path.open("rb") as file:
+            head = file.read(1 << 12)
+        if head and _REPORT_MARK not in head:
+            raise InvalidInputError(
+                f"{str(path)!r} is not a report, and a report replaces no other file.", hint="Choose another name."
+            )
+
+
 _KIND = {True: "folder", False: "file"}
 
 

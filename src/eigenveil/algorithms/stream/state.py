@@ -18,7 +18,7 @@ from eigenveil.algorithms.tracked.state import State
 from eigenveil.errors import InvalidInputError
 from eigenveil.privacy import Ledger
 
-_SCHEMA = 5
+_SCHEMA = 6
 _ARRAYS = ("V", "eigenvalues", "outside", "inside")
 
 
@@ -30,6 +30,8 @@ class PublicRecord:
     ----------
     options : StreamOptions
         Options of the stream.
+    prepared : dict
+        How rows are changed before they are added, as declared by the caller, in JSON values.
     schema : Schema, optional
         Number and names of the columns. None before the first block.
     id_kind : str, optional
@@ -53,6 +55,7 @@ class PublicRecord:
     """
 
     options: StreamOptions
+    prepared: dict[str, Any]
     schema: Schema | None
     id_kind: str | None
     closed_slots: int
@@ -72,6 +75,7 @@ class PublicRecord:
             "schema": _SCHEMA,
             "what": "a checkpoint of eigenveil's TrackedStream: releases only",
             "options": self.options.to_plain(),
+            "prepared": self.prepared,
             "columns": None if self.schema is None else [self.schema[0], self.schema[1]],
             "id_kind": self.id_kind,
             "closed_slots": self.closed_slots,
@@ -107,6 +111,7 @@ class PublicRecord:
         state = None if plain["state"] is None else _unpack_state(plain["state"])
         return cls(
             options=options,
+            prepared=_mapping(plain["prepared"]),
             schema=schema,
             id_kind=plain["id_kind"],
             closed_slots=int(plain["closed_slots"]),
@@ -210,6 +215,12 @@ def _has_all_ids(raws: list[dict[str, Any]], *, mark: str, batches: int) -> bool
     together = max((raw["before"] for raw in marked if "key" in raw), default=0)
     single = {raw["batch"] for raw in marked if "key" not in raw}
     return any(raw["mark"] == mark for raw in marked) and single.issuperset(range(together, batches))
+
+
+def _mapping(plain: Any) -> dict[str, Any]:
+    if not isinstance(plain, dict):
+        raise TypeError("expected a mapping")
+    return plain
 
 
 def _pack_state(state: State) -> dict[str, Any]:

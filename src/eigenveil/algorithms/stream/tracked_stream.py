@@ -78,6 +78,9 @@ class TrackedStream(Uncopied):
     ----------
     arrivals : int
         Number of rows that have arrived; public. After `load`, continue with the row of this number.
+    prepared : dict
+        How rows are changed before they are added, as declared by the caller, in JSON values; public. Kept in the
+        checkpoint. `DPPCA` records its mean, scales and layout here, and refuses others later.
     batches : int
         Number of closed batches.
     ledger : Ledger
@@ -171,6 +174,7 @@ class TrackedStream(Uncopied):
         self._reader = BlockReader(self._options)
         self._warned: dict[Code, ReleaseWarning] = {}
         self._checkpoint: Checkpoint | None = None
+        self.prepared: dict[str, Any] = {}
         self._partition = StreamBatches(ONE_SLOT[units])
         source = None if random_state is None else SeededBytes(random_state)
         self._attach(Ledger(self.budget, relation=Relation.EMPTY_SLOT), source)
@@ -191,17 +195,33 @@ class TrackedStream(Uncopied):
             or the name of the column of ids. Only the first row ever of a person counts, valid or invalid. Later
             rows leave their slots empty, and so do rows without an id. How arrivals are cut into blocks makes no
             difference.
+
+        Raises
+        ------
+        InvalidInputError
+            The columns or ids are not as expected. The columns of all files, and of all blocks in a list, are
+            checked before the first row is taken. If a row was taken before an exception, for example of a
+            generator, a note of the exception says how many were: pass in the rows after them only.
         """
         self.ledger.refuse_copy()
         source, ids = self._reader.open(block, units)
         if self._reader.check_columns(source):
             assert self.batch_size is not None, "the number of columns is known"
             self._warn(small_batches(self.batch_size, curve_count_noise(self.budget.mu)))
-        start = 0
-        for piece in source.blocks():
-            rows = int(piece.values.shape[0])
-            self._take(piece.values, None if ids is None else ids[start : start + rows])
-            start += rows
+        start, before = 0, self.arrivals
+        try:
+            for piece in source.blocks():
+                rows = int(piece.values.shape[0])
+                self._take(piece.values, None if ids is None else ids[start : start + rows])
+                start += rows
+        except BaseException as stopped:  # an interrupt, too
+            taken = self.arrivals - before
+            if taken:
+                stopped.add_note(
+                    f"The first {taken} rows of this call are in the stream. Continue with the rows after them: "
+                    "passed in again, they would count twice."
+                )
+            raise
 
     def partial_fit(self, block: Any, *, units: Any = None) -> Self:
         """Add rows as `add` does, and return the stream."""
@@ -234,9 +254,9 @@ class TrackedStream(Uncopied):
         return self._reader.schema
 
     @property
-    def stated(self) -> tuple[int, float, float]:
-        """Number of components, epsilon and delta of the stream."""
-        return self._options.k, float(self._options.epsilon), float(self._options.delta)
+    def options(self) -> StreamOptions:
+        """Options of the stream; public."""
+        return self._options
 
     @property
     def open_slots(self) -> int:
@@ -275,12 +295,13 @@ class TrackedStream(Uncopied):
         holds the rows of the open batch and hashes of ids: it is *not private*. Before a batch is charged, the
         first file records that it will be. So a crash cannot hide the charge, and `load` drops a batch that was
         charged but not released. A stream has one checkpoint. If it is saved to another path, the file at the
-        first path is replaced by a note that the stream has moved.
+        first path is replaced by a note that the stream has moved. Any other file at `path` is refused, also the
+        checkpoint of another stream.
         """
         self.ledger.refuse_copy()
         checkpoint = Checkpoint(path)
         raw = list(raw_records(self._seen, self._open, batches=self.batches))
-        checkpoint.save(self._public(closing=False), raw, before=self._checkpoint)
+        checkpoint.save(self._public(closing=False), raw, before=self._checkpoint, stream=self._seen.key_hash)
         self._checkpoint = checkpoint
 
     @classmethod
@@ -369,6 +390,7 @@ class TrackedStream(Uncopied):
         """Return everything except the open batch and ids, as JSON values. All of it is public."""
         return PublicRecord(
             options=self._options,
+            prepared=self.prepared,
             schema=self._reader.schema,
             id_kind=self._reader.id_kind,
             closed_slots=self._partition.end,
@@ -392,6 +414,7 @@ class TrackedStream(Uncopied):
         seed, position = record.options.random_state, record.seeded_position
         stream._partition.end = record.closed_slots
         stream._attach(ledger, None if seed is None else SeededBytes(seed, position=position or 0))
+        stream.prepared = record.prepared
         stream._reader.schema, stream._reader.id_kind = record.schema, record.id_kind
         stream._progress = record.progress
         stream._warned = {one.code: one for one in record.warnings}
