@@ -224,7 +224,7 @@ def test_rows_that_were_taken_before_an_exception_stay_in_the_stream(prepared):
     pca = stream(**prepared)
     with pytest.raises(RuntimeError, match="sensor") as caught:
         pca.partial_fit(blocks())
-    assert caught.value.__notes__[0].startswith("The first 2000 rows of this call are in the stream.")
+    assert caught.value.__notes__[0].startswith("The first 2000 rows of this call are in this stream.")
     assert len(caught.value.__notes__) == 1
     assert (pca.n_samples_seen_, pca.stream.batches) == (2000, 1)
     pca.partial_fit(rows(1000, 2))

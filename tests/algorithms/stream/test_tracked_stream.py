@@ -850,6 +850,21 @@ def test_a_save_that_fails_leaves_nothing_and_may_be_repeated(rows, tmp_path, mo
     assert TrackedStream.load(tmp_path / "s").arrivals == 50
 
 
+def test_a_crash_in_the_first_save_does_not_block_the_path(rows, tmp_path):
+    """Nothing was released there. Raw data whose file of releases was moved away are kept."""
+    stream = stream_of(random_state=None)
+    stream.add(rows[:50])
+    checkpoint = Checkpoint(tmp_path / "s")
+    checkpoint.write_raw([], unfinished=True)  # and then the power was cut
+    stream.save(tmp_path / "s")
+    (tmp_path / "s").rename(tmp_path / "t")
+    other = stream_of(random_state=None)
+    with pytest.raises(InvalidInputError, match="already exists"):
+        other.save(tmp_path / "s")
+    (tmp_path / "s.RAW-DATA").rename(tmp_path / "t.RAW-DATA")
+    assert TrackedStream.load(tmp_path / "t").arrivals == 50
+
+
 @pytest.mark.parametrize("damage", ["[]", "7", "null"])
 def test_how_rows_were_prepared_is_read_strictly(rows, tmp_path, damage):
     stream = stream_of()

@@ -71,7 +71,7 @@ class Checkpoint(Uncopied):
                 return
             self._refuse_others(stream)
             try:
-                self.write_raw(raw)
+                self.write_raw(raw, unfinished=True)
                 if before is not None:
                     before.retire(stream)  # first: at no time can two streams be loaded
                 self.take(public)
@@ -80,6 +80,8 @@ class Checkpoint(Uncopied):
                     with contextlib.suppress(OSError):
                         self._remove_raw()
                 raise
+            with contextlib.suppress(InvalidInputError):  # a full disk: the checkpoint is complete without it
+                self.write_raw(raw)
 
     def take(self, public: dict[str, Any]) -> None:
         """Make this stream the holder of the checkpoint, and rewrite the file of releases."""
@@ -101,11 +103,15 @@ class Checkpoint(Uncopied):
             self.raw_path.unlink()
 
     def _refuse_others(self, stream: str) -> None:
-        """Raise if there is a file already, unless it is the note that this stream has moved."""
+        """Raise if there is a file already.
+
+        A note that this stream has moved is replaced, and raw data of a first save that was cut off by a crash.
+        """
         there = [path for path in (self.path, self.raw_path) if os.path.lexists(path)]
-        if there == [self.path]:
-            with contextlib.suppress(OSError, ValueError):
-                there = [] if json.loads(self.path.read_text()) == {"moved": stream} else there
+        own = {self.path: {"moved": stream}, self.raw_path: {"contains": _WARNING, "unfinished": True}}
+        if len(there) == 1:
+            with contextlib.suppress(OSError, ValueError), there[0].open("rb") as file:
+                there = [path for path in there if json.loads(file.readline()) != own[path]]
         if there:
             raise InvalidInputError(
                 f"{str(there[0])!r} already exists, and is not a checkpoint of this stream. It was not changed.",
@@ -127,9 +133,13 @@ class Checkpoint(Uncopied):
                 hint="Continue with the stream that was loaded last.",
             )
 
-    def write_raw(self, records: Iterable[dict[str, Any]]) -> None:
-        """Rewrite the file with raw data, with one record per line."""
-        _replace(self.raw_path, [{"contains": _WARNING}, *records], mode=0o600)
+    def write_raw(self, records: Iterable[dict[str, Any]], *, unfinished: bool = False) -> None:
+        """Rewrite the file with raw data, with one record per line.
+
+        It is unfinished as long as there has been no file of releases beside it.
+        """
+        head = {"contains": _WARNING, "unfinished": True} if unfinished else {"contains": _WARNING}
+        _replace(self.raw_path, [head, *records], mode=0o600)
 
     def append_raw(self, record: dict[str, Any]) -> None:
         """Append a record to the file with raw data."""

@@ -16,7 +16,8 @@ from eigenveil.algorithms.stream.options import StreamOptions
 from eigenveil.algorithms.stream.round import StreamProgress
 from eigenveil.algorithms.tracked.state import State
 from eigenveil.errors import InvalidInputError
-from eigenveil.privacy import Ledger
+from eigenveil.privacy import Budget, Ledger, Relation
+from eigenveil.privacy.ledger import as_account
 
 _SCHEMA = 6
 _ARRAYS = ("V", "eigenvalues", "outside", "inside")
@@ -51,7 +52,7 @@ class PublicRecord:
     mark : str
         Random mark of the last record of ids in the raw-data file, so that an older file is detected.
     ledger : Ledger
-        Ledger of the stream. A ledger that was read from a file is a copy: see `as_account`.
+        Ledger of the stream. A ledger that was read from a file is a copy: see `account`.
     """
 
     options: StreamOptions
@@ -67,6 +68,16 @@ class PublicRecord:
     key_hash: str
     mark: str
     ledger: Ledger
+
+    def account(self, budget: Budget) -> Ledger:
+        """Return the ledger of a stream with this budget, not as a copy: the file is the account.
+
+        `Checkpoint.take` makes the stream the one that holds it.
+        """
+        ledger = as_account(self.ledger)
+        if ledger.budget != budget or ledger.relation is not Relation.EMPTY_SLOT:
+            raise InvalidInputError("the ledger of this checkpoint differs from its stream in budget or relation.")
+        return ledger
 
     def to_plain(self) -> dict[str, Any]:
         """Return the record as JSON values."""
