@@ -57,6 +57,12 @@ CODES = [
     (1, "fit rows.parquet --out notmodel --force", "contains other files"),
     (1, "fit rows.parquet --report taken.html", "--force"),
     (1, "fit rows.parquet --report missing/r.html", "no folder 'missing'"),
+    (1, "fit rows.parquet --report rows.parquet --force", "a report replaces no other file"),
+    (1, "fit rows.parquet --out model --report model/model.json --force", "a report replaces no other file"),
+    (1, "fit rows.parquet --json --ledger rows.parquet", "rows.parquet"),
+    (1, "report model --out model/model.json --force", "a report replaces no other file"),
+    (2, "transform people.csv --model model --out people.csv --force", "one of the files to read"),
+    (2, "transform peopl?.csv --model model --out people.csv --force", "one of the files to read"),
     (1, "fit rows.parquet --json --ledger damaged.json", "damaged.json"),
     (1, "inspect notmodel", "notmodel"),
     (1, "transform people.csv --model notmodel", "notmodel"),
@@ -71,10 +77,12 @@ CODES = [
 @pytest.mark.parametrize(("code", "command", "said"), CODES)
 def test_exit_codes(eigenveil, place, code, command, said):
     before = sorted(path.name for path in place.iterdir())
+    bytes_before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
     answer = eigenveil(*command.split(), cwd=place)
     assert answer.code == code, answer.err
     assert said in answer.err.replace("\n", " ")
     assert "Traceback" not in answer.err
     assert "=[...]" not in answer.err, "hints use command-line options"
+    assert {path: path.read_bytes() for path in bytes_before} == bytes_before
     left = [name for name in before if not name.startswith(".")]
     assert [path.name for path in sorted(place.iterdir()) if not path.name.startswith(".")] == left

@@ -373,7 +373,7 @@ def test_messages_that_cannot_be_written_do_not_end_a_fit(folder, tmp_path):
         found = subprocess.run(  # noqa: S603
             line, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=full, text=True, check=False
         )
-    assert json.loads(found.stdout)["model"] == "model"
+    assert json.loads(found.stdout)["components"] == load(tmp_path / "model").components_.tolist()
     assert load(tmp_path / "model").ledger_.private
 
 

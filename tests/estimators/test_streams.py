@@ -5,11 +5,13 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from eigenveil import DPPCA, TrackedStream
-from eigenveil.errors import InvalidInputError
+from eigenveil.errors import InvalidInputError, PrivacyWarning
 from eigenveil.privacy import Budget, Ledger
 from support.forks import forking, in_a_fork
 
@@ -105,7 +107,8 @@ def test_it_is_not_copied_but_goes_on_from_a_checkpoint(tmp_path):
 
 def test_fit_ends_a_stream_and_a_stream_starts_from_nothing():
     pca = DPPCA(2, center=False, random_state=0).partial_fit(rows(100))
-    pca.fit(rows(6000))
+    with pytest.warns(UserWarning, match="fit starts from scratch: the stream is discarded, 100 rows"):
+        pca.fit(rows(6000))
     assert not hasattr(pca, "stream")
     with pytest.warns(UserWarning, match="from scratch"):
         pca.partial_fit(rows(10))
@@ -131,6 +134,134 @@ def test_what_a_stream_costs_is_fixed_from_its_beginning(changed):
         pca.partial_fit(rows(2000))
     assert repr(pca).split("#")[1].replace(f" ({next(iter(changed))} changed since)", "") == shown
     assert pca.n_samples_seen_ == 2000
+
+
+NAMES = list("abcde")
+BEGAN = {
+    "center": np.arange(5.0),
+    "scale": np.array([1000.0, 1, 1, 1, 1]),
+    "columns": ["a", "b", "c", "d", "e"],
+    "encode": None,
+    "fill": {"a": 1.0},
+    "options": {"batch_size": 1500, "memory": 20.0},
+}
+CHANGED = {
+    "center": (False, np.zeros(5), np.array([0, 1, 2, 3, np.nextafter(4, 5)])),
+    "scale": (None, np.ones(5), {"a": 1000.0}),
+    "columns": (None, ["b", "a", "c", "d", "e"]),
+    "encode": ({"e": "days since 2020-01-01"}, {"e": ["x", "y"]}),
+    "fill": (None, 1.0, {"a": 2.0}, {"b": 1.0}),
+    "options": (None, {"batch_size": 1501, "memory": 20.0}, {"batch_size": 1500}, {**SMALL, "oversampling": 4}),
+    "random_state": (7, None),
+    "n_components": (1,),
+    "delta": (1e-7,),
+}
+
+
+def table(n, seed=0):
+    return pd.DataFrame(rows(n, seed), columns=NAMES)
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_no_setting_changes_within_a_stream(name, tmp_path):
+    """Neither in partial_fit nor in resume: rows of one batch would be in different units of measurement."""
+    pca = stream(**BEGAN).partial_fit(table(1000))
+    shown = r"began with a different .*options\['" if name == "options" else f"began with a different {name}"
+    for number, new in enumerate(CHANGED[name]):
+        began = {name: pca.get_params()[name]}
+        with pytest.raises(InvalidInputError, match=shown):
+            pca.set_params(**{name: new}).partial_fit(table(1000))
+        assert pca.set_params(**began).n_samples_seen_ == 1000
+        pca.stream.save(tmp_path / f"s{number}")
+        with pytest.raises(InvalidInputError, match=shown):
+            stream(**{**BEGAN, name: new}).resume(tmp_path / f"s{number}")
+        pca = stream(**BEGAN).resume(tmp_path / f"s{number}")
+
+
+def test_equal_settings_of_other_types_are_no_change(tmp_path):
+    pca = stream(**BEGAN).partial_fit(table(1000))
+    same = {
+        "center": [0, 1, 2, 3, 4],
+        "scale": np.array([1000, 1, 1, 1, 1], dtype=np.float32),
+        "columns": np.array(NAMES),
+        "fill": {"a": np.float64(1)},
+        "options": {"memory": 20, "batch_size": 1500, "oversampling": 5},
+    }
+    pca.set_params(**same).partial_fit(table(1000, 1))
+    pca.stream.save(tmp_path / "s")
+    again = stream(**{**BEGAN, **same}).resume(tmp_path / "s").partial_fit(table(1000, 2))
+    whole = stream(**BEGAN).partial_fit(pd.concat([table(1000, seed) for seed in range(3)]))
+    assert np.array_equal(again.components_, whole.components_)
+    declared = [
+        [entry.what for entry in one.ledger_.entries if entry.kind == "declared"] for one in (again, whole)
+    ]
+    assert declared[0] == declared[1]
+    assert {"mean", "column scales", "missing values"} <= set(declared[0])
+    confirmed = DPPCA(2, center=True)
+    with pytest.warns(UserWarning, match="subtracts no mean"):
+        confirmed.partial_fit(rows(10))
+    assert confirmed.set_params(center=False).partial_fit(rows(10)).n_samples_seen_ == 20  # as the warning asks
+
+
+@pytest.mark.parametrize("columns", [None, [1, 0]])
+def test_a_stream_that_chose_columns_is_not_resumed_by_an_estimator(columns, tmp_path):
+    """It would choose among the chosen columns once more."""
+    other = TrackedStream(2, epsilon=1.0, delta=1e-6, columns=[1, 0], random_state=0)
+    other.save(tmp_path / "s")
+    with pytest.raises(InvalidInputError, match="a different columns"):
+        DPPCA(2, center=False, columns=columns, random_state=0).resume(tmp_path / "s")
+
+
+@pytest.mark.parametrize("prepared", [{}, {"scale": np.ones(5)}, {"fill": 0.0}, {"columns": [0, 1, 2, 3, 4]}])
+def test_rows_that_were_taken_before_an_exception_stay_in_the_stream(prepared):
+    """mutant: the stream is kept only if the call is complete. It had been charged, and was started once more."""
+
+    def blocks():
+        yield rows(1000)
+        yield rows(1000, 1)
+        raise RuntimeError("sensor")
+
+    pca = stream(**prepared)
+    with pytest.raises(RuntimeError, match="sensor") as caught:
+        pca.partial_fit(blocks())
+    assert caught.value.__notes__[0].startswith("The first 2000 rows of this call are in this stream.")
+    assert len(caught.value.__notes__) == 1
+    assert (pca.n_samples_seen_, pca.stream.batches) == (2000, 1)
+    pca.partial_fit(rows(1000, 2))
+    whole = stream(**prepared).partial_fit(np.concatenate([rows(1000, seed) for seed in range(3)]))
+    assert np.array_equal(pca.components_, whole.components_)
+    with pytest.raises(InvalidInputError, match=r"block 1|from 0 to 2"):
+        pca.partial_fit([rows(10), rows(10)[:, :3]])
+    assert pca.n_samples_seen_ == 3000
+
+
+@pytest.mark.parametrize("prepared", [{}, {"scale": np.ones(5)}, {"fill": 0.0}, {"columns": NAMES}])
+@pytest.mark.parametrize("form", ["blocks", "reader"])
+def test_what_can_be_read_once_is_opened_once(prepared, form):
+    """Regression test: the first call looked at the columns, and lost the first block, or all rows of a reader."""
+    tables = [pa.Table.from_pandas(table(500, seed)) for seed in range(4)]
+    data = iter(tables) if form == "blocks" else pa.concat_tables(tables).to_reader(max_chunksize=300)
+    pca = stream(**prepared).partial_fit(data)
+    whole = stream(**prepared).partial_fit(pa.concat_tables(tables))
+    assert pca.n_samples_seen_ == 2000
+    assert np.array_equal(pca.components_, whole.components_)
+
+
+@pytest.mark.parametrize("prepared", [{"scale": np.full(5, 2.0)}, {"fill": 0.0}])
+def test_blocks_without_rows_are_no_error(prepared):
+    for none in (rows(0), sparse.csr_array((0, 5))):
+        assert stream(**prepared).partial_fit(none).n_samples_seen_ == 0
+
+
+def test_fit_after_partial_fit_warns_of_costs_and_dropped_rows():
+    """As partial_fit after fit does. A second fit is not warned about: it is known to cost again."""
+    pca = stream().partial_fit(rows(2000)).set_params(options=None)
+    with pytest.warns(
+        PrivacyWarning, match=r"stream is discarded, 500 rows .* dropped, .* costs add up"
+    ) as caught:
+        pca.fit(rows(6000))
+    assert caught[0].filename == __file__
+    pca.fit(rows(6000))
 
 
 def test_a_stream_forgets_the_schema_of_an_earlier_fit(tmp_path):

@@ -122,11 +122,12 @@ def test_a_model_and_a_report(server, data, disk, tmp_path, *, pages, tried):
 
 def test_a_report_is_kept(disk, tried):
     path = disk.folder / "report.html"
-    path.write_text("the old report")
+    ev.report.write_report(work.FITTED[1], path)
+    old = path.read_text()
     disk.fill(2 * PAGE)
     with pytest.raises(InvalidInputError, match=rf"report.html' could not be written: {FULL}"):
         ev.report.write_report(work.FITTED[1], path)
-    assert path.read_text() == "the old report"
+    assert path.read_text() == old
     assert names(disk.folder) == ["report.html"]
     tried("disk full while a report is replaced", 1, "a clear error, the old report is whole")
 

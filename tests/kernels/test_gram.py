@@ -119,6 +119,34 @@ def test_sums_of_the_longest_rows_do_not_overflow(radius):
     assert surveyor._sums.item() == square * gram._MOST_ROWS
 
 
+def added_many_times(surveyor, row, times):
+    """Return a surveyor that has added a row `times` times, by merging two copies again and again."""
+    whole, double = surveyor.fresh(), surveyor.fresh()
+    double.add(row)
+    while times:
+        if times % 2:
+            whole.merge(pickle.loads(pickle.dumps(double)))  # noqa: S301
+        double.merge(pickle.loads(pickle.dumps(double)))  # noqa: S301
+        times //= 2
+    return whole
+
+
+@pytest.mark.parametrize("exponent", [-31, -20, -4])
+@pytest.mark.parametrize("n", [5, 2**30, 2**31 - 1, 2**33 + 7, 3**25])
+def test_sums_of_any_number_of_rows_are_exact_modulo_two_to_the_64(exponent, n):
+    """Coarse grids divide the sum, so it may not be reduced first: one of 2^31 rows would move it by 2^32 R.
+
+    mutants: sums in one word; the low word takes 2^31 rows and more.
+    """
+    row, clip = np.array([[1.0, -1.0, 0.25]]), Clip(1.0, exponent)
+    surveyor = GramSurveyor(3, [clip])
+    y = [int(entry) for entry in whole_rows(surveyor, row)[0]]
+    up = 2 * surveyor._row_exponents[0] - clip.exponent
+    (sums,) = added_many_times(surveyor, row, n).sums()
+    exact = [[math.floor(Fraction(n * a * b) * Fraction(2) ** up) for b in y] for a in y]
+    assert sums.tolist() == [[(entry + 2**63) % 2**64 - 2**63 for entry in line] for line in exact]
+
+
 def test_rounding_the_sum_down_is_included_in_the_sensitivity():
     """A row changes the sum by at most the radius, also if one grid step per entry is a large part of it.
 

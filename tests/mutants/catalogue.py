@@ -215,7 +215,7 @@ SOURCES = (
     Mutant(
         "stream: saved elsewhere, it leaves a checkpoint that can be loaded",
         "src/eigenveil/algorithms/stream/checkpoint.py",
-        "before.retire()",
+        "before.retire(stream)",
         "pass",
         ("tests/algorithms/stream/test_tracked_stream.py",),
     ),
@@ -904,4 +904,56 @@ FAULTS = (
     ),
 )
 
-MUTANTS: tuple[Mutant, ...] = (*SOURCES, *UNITS, *KERNELS, *ACCOUNTS, *FAULTS)
+OUTPUTS = (
+    Mutant(
+        "stream: blocks of a list are checked only when they are read",
+        "src/eigenveil/sources/memory/blocks.py",
+        "data[1:] if isinstance(data, (list, tuple)) else ()",
+        "()",
+        ("tests/algorithms/stream/test_tracked_stream.py",),
+    ),
+    Mutant(
+        "stream: another public mean or scale is accepted within a stream",
+        "src/eigenveil/estimators/streaming.py",
+        "if now.get(name) != then.get(name)]",
+        'if name not in ("center", "scale") and now.get(name) != then.get(name)]',
+        ("tests/estimators/test_streams.py",),
+    ),
+    Mutant(
+        "stream: rows taken before an exception are forgotten, although they were charged",
+        "src/eigenveil/estimators/dppca.py",
+        "if complete or stream.arrivals:",
+        "if complete:",
+        ("tests/estimators/test_streams.py",),
+    ),
+    Mutant(
+        "stream: a first save replaces any file",
+        "src/eigenveil/algorithms/stream/checkpoint.py",
+        "            self._refuse_others(stream)\n",
+        "",
+        ("tests/algorithms/stream/test_tracked_stream.py",),
+    ),
+    Mutant(
+        "outputs: scores replace the file that they are computed from, if it has another name",
+        "src/eigenveil/sources/files/any_files.py",
+        "file.samefile(out)",
+        "file == out",
+        ("tests/estimators/scores/test_files.py",),
+    ),
+    Mutant(
+        "outputs: the published command names the files of the data",
+        "src/eigenveil/cli/shown_command.py",
+        "            words.append(value)",
+        "            words += given[name]",
+        ("tests/contracts/test_published_artefacts.py",),
+    ),
+    Mutant(
+        "gram: a sum that has wrapped is divided by a power of two",
+        "src/eigenveil/kernels/gram.py",
+        "        if self._held + rows > _MOST_HELD:",
+        "        if self._held + rows < 0:",
+        ("tests/kernels/test_gram.py",),
+    ),
+)
+
+MUTANTS: tuple[Mutant, ...] = (*SOURCES, *UNITS, *KERNELS, *ACCOUNTS, *FAULTS, *OUTPUTS)

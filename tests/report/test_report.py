@@ -371,3 +371,16 @@ def test_the_probability_of_larger_odds_is_a_tight_bound(pca):
         exact = norm.sf((epsilon - mu**2 / 2) / mu)
         assert exact <= probability_above(budget, epsilon) <= 4 * exact
     assert found_at(budget, 0.05) == pytest.approx(norm.cdf(norm.ppf(0.05) + mu), rel=1e-3)
+
+
+def test_a_report_replaces_reports_only(pca, tmp_path):
+    page = tmp_path / "page.html"
+    for content in (b"", None):  # an empty file, then the report itself
+        if content is not None:
+            page.write_bytes(content)
+        write_report(pca, page)
+    for other in (b"a,b\n1,2\n", b"<!doctype html><title>mine</title>"):
+        page.write_bytes(other)
+        with pytest.raises(InvalidInputError, match="is not a report"):
+            write_report(pca, page)
+        assert page.read_bytes() == other

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from eigenveil.estimators import DPPCA, Progress
 from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.settings import read_settings
 from eigenveil.persistence.ledger_file import Account, RequestedBudget
+from eigenveil.persistence.outputs import PLACES
 from eigenveil.planner import PRESETS
 from eigenveil.privacy import Budget
 
@@ -142,6 +143,12 @@ class Choices:
         return Account(path=self.ledger, requested=self.requested(), cap=cap)
 
     # -- the same fit elsewhere ------------------------------------------------------------------
+
+    def published(self) -> Choices:
+        """Return the fit without names of files and folders, to be shown in a report and kept beside a model."""
+        ledger = None if self.ledger is None else Path(PLACES["ledger"])
+        out = None if self.out is None else Path(PLACES["out"])
+        return replace(self, data=PLACES["data"], ledger=ledger, out=out)
 
     def command(self) -> str | None:
         """Return the command that makes the same fit; None if its options cannot name one of the columns."""

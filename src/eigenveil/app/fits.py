@@ -147,15 +147,15 @@ class FitRun:
         check_outputs(choices)
         if choices.out is not None:
             check_output_path(choices.out, force=False, folder=True)
-        model = self._fitted()
+        model, shown = self._fitted(), choices.published()
         try:
             if choices.out is not None:
                 save(model, choices.out)
                 self.saved = True
-                save_command(choices.command() or choices.python(), choices.out)
+                save_command(shown.command() or shown.python(), choices.out)
         finally:  # a model that cannot be saved still has a report
             with DRAWING:
-                self.report = render_report(model, command=choices.command())
+                self.report = render_report(model, command=shown.command())
 
     def _fitted(self) -> DPPCA:
         choices = self.choices

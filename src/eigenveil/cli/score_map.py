@@ -16,6 +16,11 @@ from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.privacy import Budget, Entry, Ledger
 from eigenveil.sources.labels import open_labelled
 
+NO_MAP = (
+    "no map of scores was bought: a released variance is not above 0, so the width of the map cannot be set. "
+    "Nothing was charged for it."
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreMapRequest:
@@ -71,12 +76,7 @@ def buy_score_map(
 ) -> ScoreMap | None:
     """Buy the map of components 1 and 2. Return None, free of charge, if a released variance is not above 0."""
     if not all(model.explained_variance_[:2] > 0):
-        warnings.warn(
-            "no map of scores was bought: a released variance is not above 0, so the width of the map cannot be "
-            "set. Nothing was charged for it.",
-            UserWarning,
-            stacklevel=2,
-        )
+        warnings.warn(NO_MAP, UserWarning, stacklevel=2)
         return None
 
     def show_charge(entry: Entry) -> None:

@@ -14,7 +14,13 @@ from eigenveil.cli.summary import as_plain, as_table
 from eigenveil.estimators import DPPCA
 from eigenveil.estimators.scores.score_map import ScoreMap
 from eigenveil.persistence import save
-from eigenveil.persistence.outputs import check_output_path, check_outputs_apart, forget_command, save_command
+from eigenveil.persistence.outputs import (
+    check_output_path,
+    check_outputs_apart,
+    check_report_path,
+    forget_command,
+    save_command,
+)
 from eigenveil.persistence.score_maps import save_map
 
 
@@ -38,6 +44,8 @@ class Targets:
         for path, folder in ((self.out, True), (self.report, False)):
             if path is not None:
                 check_output_path(path, force=force, folder=folder)
+        if self.report is not None:
+            check_report_path(self.report)
 
     def check_grid(self, d: int) -> None:
         """Check that the pixels of the grid are the `d` columns. Called before any budget is spent."""
@@ -59,8 +67,7 @@ class Targets:
 
             write_report(model, self.report, command=command, scores=scores, grid=self.grid)
         if self.as_json:
-            where = None if self.out is None else str(self.out)
-            print_json({**as_plain(model, scores), "warnings": warnings, "model": where})
+            print_json({**as_plain(model, scores), "warnings": warnings})
         else:
             show(as_table(model, warnings=False), soft_wrap=False)
         for name, path in (("model", self.out), ("report", self.report)):

@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from eigenveil._typing import FloatArray
 from eigenveil.algorithms import TrackedStream
-from eigenveil.algorithms.open_units import check_k, declare_layout
+from eigenveil.algorithms.open_units import check_k
 from eigenveil.algorithms.release_warnings import show
 from eigenveil.engines import Engine
 from eigenveil.errors import InvalidInputError
@@ -23,7 +23,13 @@ from eigenveil.estimators.progress import CallbackSupportMixin, Progress, Report
 from eigenveil.estimators.refit_guard import Family, check_search, warn_of_relatives
 from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.settings import Settings, changed_since, parameters_of_fit, read_settings
-from eigenveil.estimators.streaming import add_to_stream, new_stream, shown_batches, warn_of_a_fresh_start
+from eigenveil.estimators.streaming import (
+    add_to_stream,
+    changed_settings,
+    new_stream,
+    shown_batches,
+    warn_of_a_fresh_start,
+)
 from eigenveil.estimators.uncertainty import UncertaintyMixin
 from eigenveil.privacy import Ledger
 from eigenveil.sources import Layout
@@ -241,6 +247,10 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
                 hint="Make a new request with FitRequest.of(estimator, X), or use fit.",
             )
         self._count_in_family(request.settings)
+        stream = vars(self).get("_stream")
+        if stream is not None and stream.arrivals:
+            dropped = f"{stream.open_slots} rows of its open batch are dropped"
+            warn_of_a_fresh_start("fit", f"the stream is discarded, {dropped}")
         self._forget()
         self._fitted_with = dict(request.parameters)
         reporter = Reporter(request.settings.callback, self, verbose=request.settings.verbose)
@@ -273,22 +283,27 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         check_search(None, seeded=settings.random_state is not None)
         stream = vars(self).get("_stream")
         if stream is not None:
-            self._refuse_another_stream(settings)
-        X = open_block(self, X, units, settings.layout, first=stream is None or stream.schema is None)
+            self._refuse_another_stream(stream, settings, changed_since(self))
+        X, source = open_block(self, X, units, settings.layout, first=stream is None or stream.schema is None)
+        mean, scale = settings.declared_mean(self.n_features_in_), self._declared_scale(settings)
         if stream is None:
             check_k(settings.k, self.n_features_in_)
             self._count_in_family(settings)
-            warn_of_a_fresh_start(again="components_" in vars(self))
+            if "components_" in vars(self):
+                warn_of_a_fresh_start("partial_fit", "the earlier fit is discarded")
             stream = new_stream(settings, self.layout_, people=units is not None)
             self._forget()
             self._fitted_with = parameters_of_fit(self)
-            self._declared = settings.layout
-        mean, scale = settings.declared_mean(self.n_features_in_), self._declared_scale(settings)
         reports = Reporter(settings.callback).watching(stream.ledger, stream.budget.mu)
-        with reports, shown_batches(stream, verbose=settings.verbose):
-            add_to_stream(stream, X, units, layout=self.layout_, mean=mean, scale=scale)
-        self._stream = stream
-        self._take_from_stream(settings)
+        complete = False
+        try:
+            with reports, shown_batches(stream, verbose=settings.verbose):
+                add_to_stream(stream, X, units, source=source, layout=self.layout_, mean=mean, scale=scale)
+            complete = True
+        finally:
+            if complete or stream.arrivals:  # rows that were taken before an exception are in the stream
+                self._stream = stream
+                self._take_from_stream(settings)
         return self
 
     # -- streams ---------------------------------------------------------------------------------
@@ -302,20 +317,19 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         return stream
 
     def resume(self, path: str | os.PathLike[str]) -> Self:
-        """Resume a stream from a checkpoint written by ``pca.stream.save(path)``."""
+        """Resume a stream from a checkpoint written by ``pca.stream.save(path)``.
+
+        This estimator must have the parameters with which the stream began.
+        """
         settings = read_settings(self, stream=True)
         stream = TrackedStream.load(path, engine=settings.engine)
-        if stream.stated != (settings.k, settings.epsilon, settings.delta):
-            raise InvalidInputError(
-                "the stream of this checkpoint has a different n_components, epsilon or delta."
-            )
+        self._refuse_another_stream(stream, settings, [])
         self._forget()
         self._fitted_with = parameters_of_fit(self)
         self._stream = stream
         for name in ("_unit_column", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
-        self.layout_ = self._declared = settings.layout
-        declare_layout(stream.ledger, settings.layout)
+        self.layout_ = settings.layout
         if stream.schema is not None:
             note_columns(self, *stream.schema)
         self._take_from_stream(settings)
@@ -358,15 +372,15 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
 
     def _forget(self) -> None:
         """Delete everything from an earlier fit except the schema of the present data."""
-        for name in [*(FITTED - {"feature_names_in_", "layout_"}), "_stream", "_fitted_with", "_declared"]:
+        for name in [*(FITTED - {"feature_names_in_", "layout_"}), "_stream", "_fitted_with"]:
             self.__dict__.pop(name, None)
 
-    def _refuse_another_stream(self, settings: Settings) -> None:
-        """Raise if parameters have changed: the budget of a stream is fixed when it begins."""
-        changed = [*changed_since(self), *settings.layout.differing_parts(self._declared)]
-        if changed:
+    def _refuse_another_stream(self, stream: TrackedStream, settings: Settings, changed: list[str]) -> None:
+        """Raise if parameters have changed: cost and preparation of rows are fixed when a stream begins."""
+        names = dict.fromkeys([*changed, *changed_settings(stream, settings)])
+        if names:
             raise InvalidInputError(
-                f"the stream began with a different {', '.join(changed)}; its cost was fixed then.",
+                f"the stream began with a different {', '.join(names)}, which cannot change within a stream.",
                 hint="Restore it to continue this stream, or start another one with a new DPPCA.",
             )
 

@@ -52,19 +52,23 @@ def note_unit_column(estimator: Any, units: Any) -> None:
     estimator.__dict__["_unit_column"] = units if isinstance(units, str) else None
 
 
-def open_block(estimator: Any, X: Any, units: Any, layout: Layout, *, first: bool) -> Any:
-    """Return the rows of `partial_fit` for a stream, after scikit-learn's checks where they apply."""
+def open_block(estimator: Any, X: Any, units: Any, layout: Layout, *, first: bool) -> tuple[Any, Source | None]:
+    """Return the rows of `partial_fit` for a stream, after scikit-learn's checks where they apply.
+
+    If they were opened for that, the source comes with them: what can be read only once must not be opened twice.
+    """
     if first:
         note_unit_column(estimator, units)
         estimator.layout_ = layout
     if not layout.chooses and (_is_array(X) or _is_frame(X)):
-        return _checked(estimator, X, units, reset=first)
+        return _checked(estimator, X, units, reset=first), None
     X = _numeric(X) if _is_array(X) else X
-    if first:
-        source = open_with(X, layout, units)
-        note_columns(estimator, source.n_columns, source.columns)
-        estimator.layout_ = source.layout if layout.chooses else layout
-    return X
+    if not first:
+        return X, None
+    source = open_with(X, layout, units)
+    note_columns(estimator, source.n_columns, source.columns)
+    estimator.layout_ = source.layout if layout.chooses else layout
+    return X, source
 
 
 def rows_to_transform(estimator: Any, X: Any) -> Iterator[Any]:

@@ -29,6 +29,7 @@ from eigenveil.estimators.scores.score_map import ScoreMap
 from eigenveil.estimators.settings import as_fitted, changed_since, made_by
 from eigenveil.privacy import Ledger, Relation
 from eigenveil.sources.carried_columns import open_kept
+from eigenveil.sources.files.any_files import refuse_to_replace
 
 _COVERS = "the guarantee covers the input of DPPCA; a scaler or imputer fitted before it is not private"
 
@@ -110,7 +111,8 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             Anything that `fit` accepts.
         path : path
             The file: CSV if it ends in .csv, else Parquet. Its columns are the kept ones, then
-            `get_feature_names_out`. An existing file is replaced once everything is written.
+            `get_feature_names_out`. An existing file is replaced once everything is written; a file that X is
+            read from is refused.
         keep : str or list of str, optional
             Columns of X to copy unchanged next to the scores, such as ids: names, or globs such as ``"id*"``. For
             data frames in memory and for files.
@@ -122,6 +124,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             missing scores, so that line i of the file is row i of X.
         """
         check_is_fitted(self)
+        refuse_to_replace(X, path)
         kept = None if keep is None else open_kept(X, keep)
         return write_scores(self.transform_blocks(X), list(self.get_feature_names_out()), path, kept=kept)
 

@@ -21,8 +21,12 @@ from eigenveil.privacy import Budget, Ledger, Relation
 from eigenveil.sources import Layout
 
 _OWN = {"k", "epsilon", "delta", "units", "random_state", "engine", "columns"}
-STREAM_OPTIONS = tuple(name for name in inspect.signature(TrackedStream).parameters if name not in _OWN)
-"""Options of `partial_fit`: stream options that are not parameters of DPPCA."""
+STREAM_OPTIONS = {
+    name: parameter.default
+    for name, parameter in inspect.signature(TrackedStream).parameters.items()
+    if name not in _OWN
+}
+"""Options of `partial_fit`, with their defaults: stream options that are not parameters of DPPCA."""
 AS_FITTED = ("n_components", "epsilon", "delta", "algorithm", "relation", "random_state")
 """Parameters that a fitted model reports as of its fit, regardless of later `set_params`."""
 
@@ -82,7 +86,7 @@ def read_settings(estimator: Any, *, stream: bool = False) -> Settings:
     if stream and algorithm.name != "tracked":
         raise InvalidInputError(f"partial_fit needs algorithm='tracked', got {algorithm.name!r}.")
     what = "partial_fit" if stream else f"algorithm {algorithm.name!r}"
-    known = STREAM_OPTIONS if stream else algorithm.option_names
+    known = tuple(STREAM_OPTIONS) if stream else algorithm.option_names
     options = check_options(known, estimator.options, what=what)
     Budget.from_epsilon_delta(estimator.epsilon, estimator.delta)
     settings = Settings(

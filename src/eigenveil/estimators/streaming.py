@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,17 +16,17 @@ from scipy import sparse
 from eigenveil._typing import FloatArray
 from eigenveil.algorithms import TrackedStream
 from eigenveil.algorithms.open_units import declare_layout
-from eigenveil.errors import InvalidInputError, PrivacyWarning
+from eigenveil.errors import InvalidInputError, PrivacyWarning, users_line
 from eigenveil.estimators.progress import Lines
-from eigenveil.estimators.settings import Settings
+from eigenveil.estimators.settings import STREAM_OPTIONS, Settings
 from eigenveil.operators.rescaled import dense, divided
 from eigenveil.privacy import Purpose
-from eigenveil.sources import Layout, open_with
+from eigenveil.sources import Layout, Source, open_with
 from eigenveil.sources.memory import in_memory
 
 
 def new_stream(settings: Settings, layout: Layout, *, people: bool) -> TrackedStream:
-    """Return an empty stream, with public settings declared in its ledger."""
+    """Return an empty stream, with public settings in its record and declared in its ledger."""
     if settings.buys_mean:
         warnings.warn(
             "partial_fit subtracts no mean: components are those of the second moment. Pass center=False to "
@@ -41,38 +43,68 @@ def new_stream(settings: Settings, layout: Layout, *, people: bool) -> TrackedSt
         engine=settings.engine,
         **settings.options,
     )
-    for what, given, purpose in (
-        ("mean", not isinstance(settings.center, bool), Purpose.MEAN),
-        ("column scales", settings.scale is not None, Purpose.SCALE),
-    ):
-        if given:
+    stream.prepared = prepared_by(settings)
+    for what, name, purpose in (("mean", "center", Purpose.MEAN), ("column scales", "scale", Purpose.SCALE)):
+        if stream.prepared[name] is not None:
             stream.ledger.declare(what, note="declared by the caller", purpose=purpose)
     declare_layout(stream.ledger, layout)
     return stream
 
 
-def warn_of_a_fresh_start(*, again: bool) -> None:
-    """Warn if an earlier fit is discarded."""
-    if again:
-        warnings.warn(
-            "partial_fit starts a stream from scratch: the earlier fit is discarded, and for people in both the "
-            "costs add up.",
-            PrivacyWarning,
-            stacklevel=3,
-        )
+def prepared_by(settings: Settings) -> dict[str, Any]:
+    """Return how these settings change rows before they are added to a stream, as JSON values."""
+    layout, center = settings.layout, settings.center
+    given = {**layout.plain, "center": None if isinstance(center, bool) else center, "scale": settings.scale}
+    found: dict[str, Any] = json.loads(
+        json.dumps({name: _plain(value) for name, value in given.items()}, default=str)
+    )
+    return found
+
+
+def changed_settings(stream: TrackedStream, settings: Settings) -> list[str]:
+    """Return the names of all settings that are not those with which the stream began."""
+    began = stream.options
+    given = {**STREAM_OPTIONS, **settings.options}
+    own = {"n_components": "k", "epsilon": "epsilon", "delta": "delta", "random_state": "random_state"}
+    changed = [name for name, field in own.items() if getattr(began, field) != getattr(settings, field)]
+    changed += [f"options[{name!r}]" for name, value in given.items() if getattr(began, name) != value]
+    now, then = prepared_by(settings), stream.prepared
+    changed += [name for name in {**now, **then} if now.get(name) != then.get(name)]
+    return changed if began.columns is None else [*changed, "columns"]  # a stream that was not made by a DPPCA
+
+
+def warn_of_a_fresh_start(method: str, discarded: str) -> None:
+    """Warn that a method discards what the estimator was fitted to before."""
+    warnings.warn(
+        f"{method} starts from scratch: {discarded}, and for people in both the costs add up.",
+        PrivacyWarning,
+        stacklevel=users_line(),
+    )
 
 
 def add_to_stream(
-    stream: TrackedStream, X: Any, units: Any, *, layout: Layout, mean: FloatArray | None, scale: FloatArray | None
+    stream: TrackedStream,
+    X: Any,
+    units: Any,
+    *,
+    source: Source | None,
+    layout: Layout,
+    mean: FloatArray | None,
+    scale: FloatArray | None,
 ) -> None:
-    """Add rows to the stream, after subtracting a public mean and dividing by public scales."""
-    if layout == Layout() and mean is None and scale is None:
+    """Add rows to the stream, after subtracting a public mean and dividing by public scales.
+
+    `source` is that of the rows, if they have been opened.
+    """
+    unchanged = layout == Layout() and mean is None and scale is None
+    if unchanged and (source is None or units is not None):
         stream.add(X, units=units)
         return
     if units is None:
-        source = open_with(X, layout)
-        for block in source.blocks():
-            stream.add(_named(_changed(block.values, mean, scale), source.columns))
+        source = open_with(X, layout) if source is None else source
+        none = (sparse.csr_array if source.sparse else np.empty)((0, source.n_columns))
+        blocks = (block.values for block in source.blocks())
+        stream.add(_named(_changed(values, mean, scale), source.columns) for values in chain([none], blocks))
         return
     if not in_memory.accepts(X):
         raise InvalidInputError(f"expected a block of rows in memory, got {type(X).__name__}.")
@@ -92,6 +124,13 @@ def shown_batches(stream: TrackedStream, *, verbose: bool) -> Iterator[None]:
         yield
     if stream.batches > before:
         lines.say(f"stream: {stream.batches} batches closed")
+
+
+def _plain(value: Any) -> Any:
+    """Return an array as a list, and a mapping as pairs, since columns may be positions."""
+    if isinstance(value, Mapping):
+        return [[int(key) if hasattr(key, "__index__") else str(key), _plain(one)] for key, one in value.items()]
+    return np.asarray(value).tolist() if hasattr(value, "__array__") else value
 
 
 def _named(rows: Any, names: tuple[str, ...] | None) -> Any:

@@ -24,6 +24,8 @@ There should be far more rows than columns, because every product is added to d^
 """
 _BITS = 32
 _MOST_ROWS = 1 << (53 - _BITS)
+_MOST_HELD = 1 << (62 - _BITS)
+"""Most rows in the low word of the sums."""
 _ROUND = 1.5 * 2.0**52
 
 
@@ -42,7 +44,13 @@ class GramSurveyor:
     (d + 1) g. So ||y y^T|| h^2 = ||y||^2 h^2 <= R'.
 
     *Sums.* h is such that R'/h^2 <= 2^32. Over 2^21 rows all partial sums of products y_k y_l are integers up to
-    2^53. They are exact in float64, whatever order and fused operations BLAS uses. Then they are added to int64.
+    2^53. They are exact in float64, whatever order and fused operations BLAS uses. Then they are added to int64,
+    which holds up to 2^30 rows, that is at most 2^62. Before there are more, everything but the low 32 bits moves
+    to a high word. A row adds at most 1 to it, so it is exact for 2^62 rows, more than any machine can read.
+
+    *Range.* So the sum is known exactly when it is divided by a power of two and rounded down. Only then is it
+    reduced modulo 2^64, which is post-processing (`Grant`). A sum that was reduced first would lose the bits that
+    a division moves down, and a row could change the result by far more than R.
 
     *Sensitivity.* Sums over all units are rounded down to multiples of g, which changes the difference between
     neighbouring datasets by less than a step per entry, that is by less than d g over all d^2 entries. So sums of
@@ -61,7 +69,8 @@ class GramSurveyor:
         self._inner = np.array([inner_radius(size=d, radius=root, exponent=h) for root, h in pairs])
         self._per_grid = np.ldexp(1.0, -np.array(self._row_exponents, dtype=np.int64))
         self._sums = np.zeros((len(clips), d, d), dtype=np.int64)
-        self._rows = self._waiting = 0
+        self._high: IntArray | None = None
+        self._rows = self._waiting = self._held = 0
 
     def fresh(self) -> GramSurveyor:
         """Return a copy with empty sums."""
@@ -106,13 +115,22 @@ class GramSurveyor:
     def merge(self, other: GramSurveyor) -> None:
         """Add the sums of another surveyor."""
         other._settle()
+        self._make_room(other._held)
+        other._make_room(self._held)
         self._sums += other._sums
+        self._held += other._held
+        if other._high is not None:
+            self._high = other._high + (0 if self._high is None else self._high)
 
     def sums(self) -> list[IntArray]:
-        """Return one sum per clip, of shape (d, d), rounded down to its grid."""
+        """Return one sum per clip, of shape (d, d), rounded down to its grid, modulo 2^64."""
         self._settle()
         ups = [2 * h - clip.exponent for h, clip in zip(self._row_exponents, self._clips, strict=True)]
-        return [total << up if up >= 0 else total >> -up for total, up in zip(self._sums, ups, strict=True)]
+        if self._high is None:
+            return [_shifted(total, up) for total, up in zip(self._sums, ups, strict=True)]
+        self._carry()
+        words = zip(self._high, self._sums, ups, strict=True)
+        return [_shifted(high, up + _BITS) + _shifted(low, up) for high, low, up in words]
 
     def _multiply(self) -> None:
         """Add y y^T for all rows that have not been multiplied yet."""
@@ -130,9 +148,21 @@ class GramSurveyor:
 
     def _to_integers(self) -> None:
         if self._rows:
+            self._make_room(self._rows)
             self._sums += self._near.astype(np.int64)
             self._near[:] = 0.0
-            self._rows = 0
+            self._held, self._rows = self._held + self._rows, 0
+
+    def _make_room(self, rows: int) -> None:
+        """Make sure that the low word can take the sums of some rows."""
+        if self._held + rows > _MOST_HELD:
+            self._carry()
+
+    def _carry(self) -> None:
+        """Move all but the low 32 bits of the sums to the high word. The rest is at most that of one row."""
+        self._high = (self._sums >> _BITS) + (0 if self._high is None else self._high)
+        self._sums = self._sums & ((1 << _BITS) - 1)  # not in place: what a worker sent may be read-only
+        self._held = 1
 
     def _whole(self, rows: Rows | Columns, skip: BoolArray | None, squares: FloatArray, y: FloatArray) -> None:
         """Write rows as integers, for every clip, to `y`, and ||x||^2 (infinite for invalid rows) to `squares`."""
@@ -156,3 +186,8 @@ class GramSurveyor:
                 c = np.where(norms <= inner, 1.0, inner / norms)
                 whole[:] = (x * c[:, None] * per_grid + _ROUND) - _ROUND
         y[:, bad] = 0.0
+
+
+def _shifted(whole: IntArray, up: int) -> IntArray:
+    """Return integers times 2^up, rounded down, modulo 2^64."""
+    return whole << up if up >= 0 else whole >> -up

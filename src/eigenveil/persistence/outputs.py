@@ -14,10 +14,12 @@ from eigenveil.persistence.strict_json import DamagedFileError
 _COMMAND_FILE = "command.txt"
 _MOST_COMMAND = 1 << 20
 """Maximum size of this file, in bytes."""
+PLACES = {"data": "DATA", "ledger": "LEDGER", "out": "MODEL", "report": "REPORT.html", "scheduler": "ADDRESS"}
+"""What a published command says in place of names of files, folders and machines, by option."""
 
 
 def save_command(command: str, folder: Path) -> None:
-    """Store the command that created a model in the model's folder, for reports."""
+    """Store the command that created a model in the model's folder, for reports. It names no file (`PLACES`)."""
     with written_whole(folder / _COMMAND_FILE) as part:
         part.write_text(printable(command) + "\n", encoding="utf-8")
 
@@ -61,6 +63,21 @@ def check_outputs_apart(ledger: Path | None, out: Path | None, report: Path | No
     raise InvalidInputError(
         problem, hint="Choose different names, and keep the ledger outside of the model folder."
     )
+
+
+_REPORT_MARK = b'<meta name="generator" content="eigenveil">'
+"""In the head of every report."""
+
+
+def check_report_path(path: Path) -> None:
+    """Raise if a report would replace a file that is neither a report nor empty, as `save` does for models."""
+    if path.is_file():
+        with path.open("rb") as file:
+            head = file.read(1 << 12)
+        if head and _REPORT_MARK not in head:
+            raise InvalidInputError(
+                f"{str(path)!r} is not a report, and a report replaces no other file.", hint="Choose another name."
+            )
 
 
 _KIND = {True: "folder", False: "file"}

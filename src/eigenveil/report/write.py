@@ -13,6 +13,7 @@ from eigenveil._atomic_files import written_whole
 from eigenveil._checks import check_grid
 from eigenveil._printable import on_page
 from eigenveil.estimators.settings import as_fitted
+from eigenveil.persistence.outputs import check_report_path
 from eigenveil.report.facts import epsilon_shown, facts_of, sentence, why_that_epsilon
 from eigenveil.report.ledger_groups import ledger_groups
 from eigenveil.report.methods import methods_of
@@ -38,9 +39,10 @@ def write_report(
     model : DPPCA
         Fitted or loaded model.
     path : path
-        File to write. An existing file is replaced once the new report is complete.
+        File to write. An existing report is replaced once the new one is complete. Any other file is refused.
     command : str, optional
-        Command that created the model, shown verbatim.
+        Command that created the model, shown verbatim: it should name no file, since names may tell who is in the
+        data.
     scores : optional
         Result of `DPPCA.private_scores`. If it was bought on a ledger of its own, the report states the total cost
         of both ledgers.
@@ -59,6 +61,7 @@ def write_report(
     and `grid`. The guarantee it states is the budget of the ledger, which holds for everything that is ever
     charged to the ledger; of both ledgers together, if the map has its own.
     """
+    check_report_path(Path(path))
     text = render_report(model, command=command, scores=scores, grid=grid)
     with written_whole(path) as part:
         part.write_text(text, encoding="utf-8")

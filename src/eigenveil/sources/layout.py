@@ -73,10 +73,6 @@ class Layout:
         """Return the same layout for other columns."""
         return replace(self, columns=_read_columns(columns))
 
-    def differing_parts(self, other: Layout) -> list[str]:
-        """Return the names of the parts that differ from those of `other`."""
-        return [name for name in ("columns", "encode", "fill") if getattr(self, name) != getattr(other, name)]
-
     # -- resolving for given data ----------------------------------------------------------------
 
     def by_names(self, names: Sequence[str], *, unit: str | None, index: Collection[str] = ()) -> Layout:

@@ -6,10 +6,11 @@ import shutil
 import stat
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
-from eigenveil.algorithms.stream.checkpoint import RAW_SUFFIX
+from eigenveil.algorithms.stream.checkpoint import RAW_SUFFIX, Checkpoint
 from eigenveil.algorithms.stream.round import PILOT_ROUNDS, default_batch_size
 from eigenveil.algorithms.stream.tracked_stream import TrackedStream
 from eigenveil.errors import InvalidInputError
@@ -430,7 +431,7 @@ def test_damaged_or_missing_checkpoints(rows, tmp_path):
     stream.add(rows[:400])
     stream.save(tmp_path / "s")
     text = (tmp_path / "s").read_text()
-    for damage in (text[:100], "[]", "{}", text.replace('"schema": 5', '"schema": 9'), text.replace('"V"', '"W"')):
+    for damage in (text[:100], "[]", "{}", text.replace('"schema": 6', '"schema": 9'), text.replace('"V"', '"W"')):
         (tmp_path / "s").write_text(damage)
         with pytest.raises(InvalidInputError):
             TrackedStream.load(tmp_path / "s")
@@ -619,7 +620,7 @@ def test_a_checkpoint_is_not_written_through_a_planted_link(rows, tmp_path):
     stream.add(rows[:10])
     target = tmp_path / "target"
     target.write_text("kept")
-    for name in ("s.part", f"s{RAW_SUFFIX}.part"):
+    for name in (".s.part", f".s{RAW_SUFFIX}.part"):
         (tmp_path / name).symlink_to(target)
     stream.save(tmp_path / "s")
     assert target.read_text() == "kept"
@@ -707,6 +708,59 @@ def test_blocks_are_checked(rows):
     assert stream.arrivals == 3
 
 
+@pytest.mark.parametrize("form", [list, tuple])
+@pytest.mark.parametrize("wrong", ["width", "names", "kind"])
+def test_all_blocks_of_a_list_are_checked_before_the_first_row_is_taken(rows, form, wrong):
+    """mutant: blocks are checked when they are read. A retry then counted the first ones twice."""
+    frame = pd.DataFrame(rows, columns=list("abcdef"))
+    blocks = {
+        "width": [rows[:200], rows[200:210, :3]],
+        "names": [frame[:200], frame[200:210][list("bacdef")]],
+        "kind": [rows[:200], sparse.csr_array(rows[200:210])],
+    }[wrong]
+    stream, whole = stream_of(), stream_of()
+    with pytest.raises(InvalidInputError, match="block 1") as caught:
+        stream.add(form(blocks))
+    assert stream.arrivals == 0
+    assert not hasattr(caught.value, "__notes__")
+    stream.add(form([rows[:200], rows[200:]]))
+    whole.add(rows)
+    assert everything(stream) == everything(whole)
+
+
+def test_all_files_are_checked_before_the_first_row_is_taken(rows, tmp_path):
+    for number, columns in enumerate(["abcdef", "abc"]):
+        pd.DataFrame(rows[:, : len(columns)], columns=list(columns)).to_parquet(tmp_path / f"{number}.parquet")
+    stream = stream_of()
+    with pytest.raises(InvalidInputError):
+        stream.add(str(tmp_path / "*.parquet"))
+    assert stream.arrivals == 0
+
+
+@pytest.mark.parametrize("stop", ["width", "error", "interrupt"])
+def test_an_exception_says_how_many_rows_were_taken(rows, stop):
+    """Followed literally, it gives the same bits as a stream without any exception."""
+
+    def blocks():
+        yield rows[:250]
+        yield rows[250:700]
+        if stop == "width":
+            yield rows[:, :2]
+        raise {"error": RuntimeError("sensor"), "interrupt": KeyboardInterrupt()}[stop]
+
+    stream, whole = stream_of(), stream_of()
+    stream.add(rows[:100])
+    with pytest.raises((InvalidInputError, RuntimeError, KeyboardInterrupt)) as caught:
+        stream.add(blocks())
+    (note,) = caught.value.__notes__
+    taken = int(note.split("The first ")[1].split(" rows")[0])
+    assert (taken, stream.arrivals) == (700, 800)
+    stream.add(rows[taken:])
+    for part in (rows[:100], rows):
+        whole.add(part)
+    assert everything(stream) == everything(whole)
+
+
 def test_default_batches_and_a_warning_for_small_ones(rows):
     stream = stream_of(batch_size=None)
     assert stream.batch_size is None
@@ -742,3 +796,81 @@ def test_a_stream_saved_elsewhere_leaves_no_second_checkpoint(rows, tmp_path):
     stream.add(rows[B - 1 : B])
     assert stream.batches == 1
     assert TrackedStream.load(tmp_path / "two").batches == 1
+
+
+@pytest.mark.parametrize("suffix", ["", RAW_SUFFIX])
+@pytest.mark.parametrize("there", ["file", "stream", "moved stream", "link"])
+def test_a_stream_replaces_no_file_that_is_not_its_own(rows, tmp_path, there, suffix):
+    """mutant: a first save looks at nothing. It replaced any file, and the rows of another stream."""
+    path = tmp_path / f"s{suffix}"
+    other = stream_of(units="people", random_state=None)
+    if there in ("file", "link"):
+        target = tmp_path / "kept" if there == "link" else path
+        target.write_text("mine")
+        if there == "link":
+            path.symlink_to(target)
+    else:
+        other.add(rows[:100], units=np.arange(100))
+        other.save(tmp_path / "s")
+        if there == "moved stream":
+            other.save(tmp_path / "t")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir() if "lock" not in file.name}
+    stream = stream_of(random_state=None)
+    stream.add(rows[:50])
+    for _ in range(2):  # also after a save elsewhere
+        with pytest.raises(InvalidInputError, match="already exists"):
+            stream.save(tmp_path / "s")
+        after = {file.name: file.read_bytes() for file in tmp_path.iterdir() if "lock" not in file.name}
+        assert {name: after[name] for name in before} == before
+        stream.save(tmp_path / "own")
+    assert TrackedStream.load(tmp_path / "own").arrivals == 50
+    if there == "stream":
+        other.add(rows[100:], units=np.arange(100, len(rows)))
+        assert TrackedStream.load(tmp_path / "s").batches == 7
+
+
+def test_a_stream_returns_to_a_path_that_it_left(rows, tmp_path):
+    stream = stream_of(random_state=None)
+    stream.add(rows[:50])
+    for name in ("one", "two", "one", "one", "two"):
+        stream.save(tmp_path / name)
+    assert TrackedStream.load(tmp_path / "two").arrivals == 50
+    assert not (tmp_path / "one.RAW-DATA").exists()
+
+
+def test_a_save_that_fails_leaves_nothing_and_may_be_repeated(rows, tmp_path, monkeypatch):
+    stream = stream_of(random_state=None)
+    stream.add(rows[:50])
+    with monkeypatch.context() as patched:
+        patched.setattr(Checkpoint, "take", lambda *_: (_ for _ in ()).throw(OSError("full")))
+        with pytest.raises(OSError, match="full"):
+            stream.save(tmp_path / "s")
+    assert [path.name for path in tmp_path.iterdir()] == [".s.lock"]
+    stream.save(tmp_path / "s")
+    assert TrackedStream.load(tmp_path / "s").arrivals == 50
+
+
+def test_a_crash_in_the_first_save_does_not_block_the_path(rows, tmp_path):
+    """Nothing was released there. Raw data whose file of releases was moved away are kept."""
+    stream = stream_of(random_state=None)
+    stream.add(rows[:50])
+    checkpoint = Checkpoint(tmp_path / "s")
+    checkpoint.write_raw([], unfinished=True)  # and then the power was cut
+    stream.save(tmp_path / "s")
+    (tmp_path / "s").rename(tmp_path / "t")
+    other = stream_of(random_state=None)
+    with pytest.raises(InvalidInputError, match="already exists"):
+        other.save(tmp_path / "s")
+    (tmp_path / "s.RAW-DATA").rename(tmp_path / "t.RAW-DATA")
+    assert TrackedStream.load(tmp_path / "t").arrivals == 50
+
+
+@pytest.mark.parametrize("damage", ["[]", "7", "null"])
+def test_how_rows_were_prepared_is_read_strictly(rows, tmp_path, damage):
+    stream = stream_of()
+    stream.add(rows[:50])
+    stream.save(tmp_path / "s")
+    text = (tmp_path / "s").read_text()
+    (tmp_path / "s").write_text(text.replace('"prepared": {}', f'"prepared": {damage}'))
+    with pytest.raises(InvalidInputError, match="not a checkpoint"):
+        TrackedStream.load(tmp_path / "s")

@@ -5,8 +5,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import dataset
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -15,6 +17,7 @@ from eigenveil import DPPCA
 from eigenveil.errors import InvalidInputError, PrivacyWarning
 from eigenveil.estimators.scores import files as score_files
 from eigenveil.estimators.scores.files import WrittenScores, warn_once_of_scores
+from eigenveil.sources import CsvFiles
 
 NAMES = list("abcd")
 
@@ -78,11 +81,42 @@ def test_an_interrupted_write_leaves_the_old_file(pca, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["scores.parquet"]
 
 
-def test_rows_may_be_replaced_by_their_scores(pca, tmp_path):
-    path = tmp_path / "data.parquet"
-    pq.write_table(pa.table(dict(zip(NAMES, rows(100).T, strict=True))), path)
-    pca.fit(str(path)).transform_to(str(path), path)
-    assert pq.read_table(path).column_names == ["pc1", "pc2"]
+@pytest.mark.parametrize("given", ["path", "list", "glob", "folder", "csv", "dataset", "union"])
+@pytest.mark.parametrize("name", ["itself", "link", "hard link", "dots"])
+def test_rows_are_not_replaced_by_their_scores(pca, tmp_path, given, name):
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "in" / ("data.csv" if given == "csv" else "data.parquet")
+    table = pa.table(dict(zip(NAMES, rows(100).T, strict=True)))
+    (pc.write_csv if given == "csv" else pq.write_table)(table, path)
+    pq.write_table(table, tmp_path / "other.parquet")
+    before = path.read_bytes()
+    out = {"itself": path, "dots": tmp_path / "in" / ".." / "in" / path.name}.get(name, tmp_path / path.name)
+    if "link" in name:
+        getattr(out, "symlink_to" if name == "link" else "hardlink_to")(path)
+    data = {
+        "list": lambda: [str(tmp_path / "other.parquet"), path],
+        "glob": lambda: str(path.parent / "*.parquet"),
+        "folder": lambda: path.parent,
+        "csv": lambda: CsvFiles(str(path)),
+        "dataset": lambda: dataset.dataset(str(path.parent)),
+        "union": lambda: dataset.dataset(
+            [dataset.dataset(str(path)), dataset.dataset(str(tmp_path / "other.parquet"))]
+        ),
+    }.get(given, lambda: str(path))()
+    with pytest.raises(InvalidInputError, match="is one of the files to read"):
+        pca.fit(rows(100)).transform_to(data, out)
+    assert path.read_bytes() == before
+    assert out.is_symlink() == (name == "link")
+    pca.fit(table).transform_to(data, tmp_path / "scores.parquet")
+    pca.transform_to(data, tmp_path / "scores.parquet")  # another existing file is replaced
+
+
+def test_a_mapped_array_is_not_replaced_by_its_scores(pca, tmp_path):
+    np.save(tmp_path / "rows.npy", rows(100))
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    for data in (mapped, mapped[:50], [mapped]):
+        with pytest.raises(InvalidInputError, match="is one of the files to read"):
+            pca.fit(rows(100)).transform_to(data, tmp_path / "rows.npy")
 
 
 def spoilt_table():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from eigenveil.algorithms.open_units import check_k
@@ -15,6 +17,22 @@ from eigenveil.sources.people.identities import identities
 
 Schema = tuple[int, tuple[str, ...] | None]
 """Number of columns, and their names if they have any."""
+
+
+@contextmanager
+def noting_rows(arrivals: Callable[[], int]) -> Iterator[None]:
+    """Add a note to any exception, also an interrupt, that says how many rows were taken before it."""
+    before = arrivals()
+    try:
+        yield
+    except BaseException as stopped:
+        taken = arrivals() - before
+        if taken:
+            stopped.add_note(
+                f"The first {taken} rows of this call are in this stream. If it continues, pass in only the rows "
+                "after them, so that none counts twice."
+            )
+        raise
 
 
 class BlockReader:

@@ -50,8 +50,13 @@ class Checkpoint(Uncopied):
         """Keep other processes from reading or changing the holder, while the context is open."""
         return locked(self.path) if CAN_LOCK else nullcontext()
 
-    def save(self, public: dict[str, Any], raw: list[dict[str, Any]], *, before: Checkpoint | None) -> None:
-        """Write both files, and make this stream the holder. `before` is the stream's checkpoint so far, if any.
+    def save(
+        self, public: dict[str, Any], raw: list[dict[str, Any]], *, before: Checkpoint | None, stream: str
+    ) -> None:
+        """Write both files, and make this stream the holder.
+
+        `before` is the stream's checkpoint so far, if any, and `stream` identifies the stream. Files that are not
+        its own are never replaced.
 
         The rows that the file of releases speaks of are in the other file at all times. Therefore the new rows are
         appended first, if the stream was saved here before.
@@ -64,10 +69,19 @@ class Checkpoint(Uncopied):
                 self.take(public)
                 self.write_raw(raw)
                 return
-            self.write_raw(raw)
-            if before is not None:
-                before.retire()  # first: at no time can two streams be loaded
-            self.take(public)
+            self._refuse_others(stream)
+            try:
+                self.write_raw(raw, unfinished=True)
+                if before is not None:
+                    before.retire(stream)  # first: at no time can two streams be loaded
+                self.take(public)
+            except BaseException:
+                if before is None:  # else the rows may be in no other file
+                    with contextlib.suppress(OSError):
+                        self._remove_raw()
+                raise
+            with contextlib.suppress(InvalidInputError):  # a full disk: the checkpoint is complete without it
+                self.write_raw(raw)
 
     def take(self, public: dict[str, Any]) -> None:
         """Make this stream the holder of the checkpoint, and rewrite the file of releases."""
@@ -79,11 +93,30 @@ class Checkpoint(Uncopied):
             self.refuse_lost()
             self.take(public)
 
-    def retire(self) -> None:
+    def retire(self, stream: str) -> None:
         """Replace the file of releases by a note that the stream has moved, and delete the file with raw data."""
-        _replace(self.path, [{"moved": True}], mode=0o644)
+        _replace(self.path, [{"moved": stream}], mode=0o644)
+        self._remove_raw()
+
+    def _remove_raw(self) -> None:
         with contextlib.suppress(FileNotFoundError):
             self.raw_path.unlink()
+
+    def _refuse_others(self, stream: str) -> None:
+        """Raise if there is a file already.
+
+        A note that this stream has moved is replaced, and raw data of a first save that was cut off by a crash.
+        """
+        there = [path for path in (self.path, self.raw_path) if os.path.lexists(path)]
+        own = {self.path: {"moved": stream}, self.raw_path: {"contains": _WARNING, "unfinished": True}}
+        if len(there) == 1:
+            with contextlib.suppress(OSError, ValueError), there[0].open("rb") as file:
+                there = [path for path in there if json.loads(file.readline()) != own[path]]
+        if there:
+            raise InvalidInputError(
+                f"{str(there[0])!r} already exists, and is not a checkpoint of this stream. It was not changed.",
+                hint="Choose another path. A stream in a checkpoint continues with TrackedStream.load(path).",
+            )
 
     def refuse_lost(self) -> None:
         """Raise if another stream holds the checkpoint, or may hold it because the file was moved."""
@@ -100,9 +133,13 @@ class Checkpoint(Uncopied):
                 hint="Continue with the stream that was loaded last.",
             )
 
-    def write_raw(self, records: Iterable[dict[str, Any]]) -> None:
-        """Rewrite the file with raw data, with one record per line."""
-        _replace(self.raw_path, [{"contains": _WARNING}, *records], mode=0o600)
+    def write_raw(self, records: Iterable[dict[str, Any]], *, unfinished: bool = False) -> None:
+        """Rewrite the file with raw data, with one record per line.
+
+        It is unfinished as long as there has been no file of releases beside it.
+        """
+        head = {"contains": _WARNING, "unfinished": True} if unfinished else {"contains": _WARNING}
+        _replace(self.raw_path, [head, *records], mode=0o600)
 
     def append_raw(self, record: dict[str, Any]) -> None:
         """Append a record to the file with raw data."""
@@ -184,7 +221,7 @@ def unpack_hashes(text: str) -> set[bytes]:
 
 
 def _replace(path: pathlib.Path, records: Iterable[dict[str, Any]], *, mode: int) -> None:
-    fresh = path.with_name(path.name + ".part")
+    fresh = path.with_name(f".{path.name}.part")
     with explained_write_errors(path):
         with contextlib.suppress(FileNotFoundError):
             fresh.unlink()  # left by a crash

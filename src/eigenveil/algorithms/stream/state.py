@@ -16,9 +16,10 @@ from eigenveil.algorithms.stream.options import StreamOptions
 from eigenveil.algorithms.stream.round import StreamProgress
 from eigenveil.algorithms.tracked.state import State
 from eigenveil.errors import InvalidInputError
-from eigenveil.privacy import Ledger
+from eigenveil.privacy import Budget, Ledger, Relation
+from eigenveil.privacy.ledger import as_account
 
-_SCHEMA = 5
+_SCHEMA = 6
 _ARRAYS = ("V", "eigenvalues", "outside", "inside")
 
 
@@ -30,6 +31,8 @@ class PublicRecord:
     ----------
     options : StreamOptions
         Options of the stream.
+    prepared : dict
+        How rows are changed before they are added, as declared by the caller, in JSON values.
     schema : Schema, optional
         Number and names of the columns. None before the first block.
     id_kind : str, optional
@@ -49,10 +52,11 @@ class PublicRecord:
     mark : str
         Random mark of the last record of ids in the raw-data file, so that an older file is detected.
     ledger : Ledger
-        Ledger of the stream. A ledger that was read from a file is a copy: see `as_account`.
+        Ledger of the stream. A ledger that was read from a file is a copy: see `account`.
     """
 
     options: StreamOptions
+    prepared: dict[str, Any]
     schema: Schema | None
     id_kind: str | None
     closed_slots: int
@@ -65,6 +69,16 @@ class PublicRecord:
     mark: str
     ledger: Ledger
 
+    def account(self, budget: Budget) -> Ledger:
+        """Return the ledger of a stream with this budget, not as a copy: the file is the account.
+
+        `Checkpoint.take` makes the stream the one that holds it.
+        """
+        ledger = as_account(self.ledger)
+        if ledger.budget != budget or ledger.relation is not Relation.EMPTY_SLOT:
+            raise InvalidInputError("the ledger of this checkpoint differs from its stream in budget or relation.")
+        return ledger
+
     def to_plain(self) -> dict[str, Any]:
         """Return the record as JSON values."""
         state = self.progress.state
@@ -72,6 +86,7 @@ class PublicRecord:
             "schema": _SCHEMA,
             "what": "a checkpoint of eigenveil's TrackedStream: releases only",
             "options": self.options.to_plain(),
+            "prepared": self.prepared,
             "columns": None if self.schema is None else [self.schema[0], self.schema[1]],
             "id_kind": self.id_kind,
             "closed_slots": self.closed_slots,
@@ -107,6 +122,7 @@ class PublicRecord:
         state = None if plain["state"] is None else _unpack_state(plain["state"])
         return cls(
             options=options,
+            prepared=_mapping(plain["prepared"]),
             schema=schema,
             id_kind=plain["id_kind"],
             closed_slots=int(plain["closed_slots"]),
@@ -210,6 +226,12 @@ def _has_all_ids(raws: list[dict[str, Any]], *, mark: str, batches: int) -> bool
     together = max((raw["before"] for raw in marked if "key" in raw), default=0)
     single = {raw["batch"] for raw in marked if "key" not in raw}
     return any(raw["mark"] == mark for raw in marked) and single.issuperset(range(together, batches))
+
+
+def _mapping(plain: Any) -> dict[str, Any]:
+    if not isinstance(plain, dict):
+        raise TypeError("expected a mapping")
+    return plain
 
 
 def _pack_state(state: State) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from eigenveil.algorithms.diagnostics import StreamDiagnostics
 from eigenveil.algorithms.release import Release, signed
 from eigenveil.algorithms.release_warnings import Code, ReleaseWarning, bad_rows, show, small_batches
 from eigenveil.algorithms.stream.batch import USE_CHECKPOINTS, OpenBatch, Seen
-from eigenveil.algorithms.stream.blocks import BlockReader, Schema
+from eigenveil.algorithms.stream.blocks import BlockReader, Schema, noting_rows
 from eigenveil.algorithms.stream.checkpoint import Checkpoint
 from eigenveil.algorithms.stream.options import MEMORY, ONE_SLOT, StreamOptions, declare_public
 from eigenveil.algorithms.stream.round import (
@@ -43,7 +43,6 @@ from eigenveil.engines.plans import StreamBatches
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil
 from eigenveil.privacy import Budget, Ledger, Relation
-from eigenveil.privacy.ledger import as_account
 from eigenveil.privacy.uncopied import Uncopied
 from eigenveil.units import Units
 
@@ -78,6 +77,8 @@ class TrackedStream(Uncopied):
     ----------
     arrivals : int
         Number of rows that have arrived; public. After `load`, continue with the row of this number.
+    prepared : dict
+        How the caller changes rows before they are added, in JSON values; public. `DPPCA` records it and compares.
     batches : int
         Number of closed batches.
     ledger : Ledger
@@ -152,7 +153,7 @@ class TrackedStream(Uncopied):
         random_state: int | None = None,
         engine: Engine | None = None,
     ) -> None:
-        self._options = StreamOptions(
+        self.options = StreamOptions(
             k=k,
             epsilon=epsilon,
             delta=delta,
@@ -168,13 +169,14 @@ class TrackedStream(Uncopied):
         self._engine = LocalEngine() if engine is None else engine
         self._open = OpenBatch()
         self._progress = StreamProgress()
-        self._reader = BlockReader(self._options)
+        self._reader = BlockReader(self.options)
         self._warned: dict[Code, ReleaseWarning] = {}
         self._checkpoint: Checkpoint | None = None
+        self.prepared: dict[str, Any] = {}
         self._partition = StreamBatches(ONE_SLOT[units])
         source = None if random_state is None else SeededBytes(random_state)
         self._attach(Ledger(self.budget, relation=Relation.EMPTY_SLOT), source)
-        declare_public(self.ledger, self._options)
+        declare_public(self.ledger, self.options)
         self._seen = Seen(self._veil.fresh_key(), forget=ids_never_return)
 
     # -- input -----------------------------------------------------------------------------------
@@ -191,6 +193,12 @@ class TrackedStream(Uncopied):
             or the name of the column of ids. Only the first row ever of a person counts, valid or invalid. Later
             rows leave their slots empty, and so do rows without an id. How arrivals are cut into blocks makes no
             difference.
+
+        Raises
+        ------
+        InvalidInputError
+            Columns or ids are not as expected; in files and lists, all columns are checked first. If a generator
+            raises after some rows, a note of the exception says how many were taken.
         """
         self.ledger.refuse_copy()
         source, ids = self._reader.open(block, units)
@@ -198,10 +206,11 @@ class TrackedStream(Uncopied):
             assert self.batch_size is not None, "the number of columns is known"
             self._warn(small_batches(self.batch_size, curve_count_noise(self.budget.mu)))
         start = 0
-        for piece in source.blocks():
-            rows = int(piece.values.shape[0])
-            self._take(piece.values, None if ids is None else ids[start : start + rows])
-            start += rows
+        with noting_rows(lambda: self.arrivals):
+            for piece in source.blocks():
+                rows = int(piece.values.shape[0])
+                self._take(piece.values, None if ids is None else ids[start : start + rows])
+                start += rows
 
     def partial_fit(self, block: Any, *, units: Any = None) -> Self:
         """Add rows as `add` does, and return the stream."""
@@ -223,20 +232,15 @@ class TrackedStream(Uncopied):
     @property
     def batch_size(self) -> int | None:
         """Number of slots in a batch. None if it depends on the number of columns, which is not yet known."""
-        fixed, schema = self._options.batch_size, self._reader.schema
+        fixed, schema = self.options.batch_size, self._reader.schema
         if fixed is not None or schema is None:
             return fixed
-        return default_batch_size(schema[0], self._options.tracked(schema[0]), mu=self.budget.mu)
+        return default_batch_size(schema[0], self.options.tracked(schema[0]), mu=self.budget.mu)
 
     @property
     def schema(self) -> Schema | None:
         """Number and names of the columns; None before the first row."""
         return self._reader.schema
-
-    @property
-    def stated(self) -> tuple[int, float, float]:
-        """Number of components, epsilon and delta of the stream."""
-        return self._options.k, float(self._options.epsilon), float(self._options.delta)
 
     @property
     def open_slots(self) -> int:
@@ -245,14 +249,13 @@ class TrackedStream(Uncopied):
 
     def release(self) -> Release:
         """Return the components as of the last closed batch. The ledger is that of the stream, and still grows."""
-        progress, state = self._progress, self._progress.state
+        k, progress, state = self.options.k, self._progress, self._progress.state
         if state is None:
             of = "" if self.batch_size is None else f" of {self.batch_size} slots"
             raise InvalidInputError(
                 f"expected at least one closed batch{of}, got {self.arrivals} arrivals.",
                 hint="Add more rows first, or choose a smaller batch_size.",
             )
-        k = self._options.k
         return Release(
             algorithm="tracked stream",
             components=signed(np.ascontiguousarray(state.V[:, :k].T)),
@@ -274,13 +277,13 @@ class TrackedStream(Uncopied):
         The file at `path` holds releases only. The file at `path` + ".RAW-DATA", which only its owner can read,
         holds the rows of the open batch and hashes of ids: it is *not private*. Before a batch is charged, the
         first file records that it will be. So a crash cannot hide the charge, and `load` drops a batch that was
-        charged but not released. A stream has one checkpoint. If it is saved to another path, the file at the
-        first path is replaced by a note that the stream has moved.
+        charged but not released. A stream has one checkpoint. If it is saved to another path, a note replaces the
+        file at the first path. Any file at `path` that is not the stream's own is refused.
         """
         self.ledger.refuse_copy()
         checkpoint = Checkpoint(path)
         raw = list(raw_records(self._seen, self._open, batches=self.batches))
-        checkpoint.save(self._public(closing=False), raw, before=self._checkpoint)
+        checkpoint.save(self._public(closing=False), raw, before=self._checkpoint, stream=self._seen.key_hash)
         self._checkpoint = checkpoint
 
     @classmethod
@@ -340,7 +343,7 @@ class TrackedStream(Uncopied):
         self._partition.claim(self._partition.end, self._partition.end + slots)
         self._seen.close(batch)
         if self._checkpoint is not None:
-            if self._options.keeps_ids:
+            if self.options.keeps_ids:
                 append_ids(self._checkpoint, self._seen, batch, batches=self.batches)
             self._checkpoint.write(self._public(closing=True))
         # 1
@@ -350,10 +353,10 @@ class TrackedStream(Uncopied):
             with np.errstate(over="ignore", under="ignore"):
                 # 2
                 counted, mu = buy_slot_count(units, mu=self.budget.mu)
-                if not self._options.people:
+                if not self.options.people:
                     self._warn(bad_rows(slots, counted))
                 # 3, 4
-                self._progress = buy_round(units, self._progress, self._options, counted, slots=slots, mu=mu)
+                self._progress = buy_round(units, self._progress, self.options, counted, slots=slots, mu=mu)
         finally:
             self._rounds.finish()
         if self._checkpoint is not None:
@@ -368,7 +371,8 @@ class TrackedStream(Uncopied):
     def _public(self, *, closing: bool) -> dict[str, Any]:
         """Return everything except the open batch and ids, as JSON values. All of it is public."""
         return PublicRecord(
-            options=self._options,
+            options=self.options,
+            prepared=self.prepared,
             schema=self._reader.schema,
             id_kind=self._reader.id_kind,
             closed_slots=self._partition.end,
@@ -385,13 +389,11 @@ class TrackedStream(Uncopied):
     @classmethod
     def _from_record(cls, record: PublicRecord, engine: Engine | None) -> Self:
         stream = cls(**dataclasses.asdict(record.options), engine=engine)
-        # the file is the account, and `Checkpoint.take` makes this stream the one that holds it
-        ledger = as_account(record.ledger)
-        if ledger.budget != stream.budget or ledger.relation is not Relation.EMPTY_SLOT:
-            raise InvalidInputError("the ledger of this checkpoint differs from its stream in budget or relation.")
         seed, position = record.options.random_state, record.seeded_position
         stream._partition.end = record.closed_slots
-        stream._attach(ledger, None if seed is None else SeededBytes(seed, position=position or 0))
+        source = None if seed is None else SeededBytes(seed, position=position or 0)
+        stream._attach(record.account(stream.budget), source)
+        stream.prepared = record.prepared
         stream._reader.schema, stream._reader.id_kind = record.schema, record.id_kind
         stream._progress = record.progress
         stream._warned = {one.code: one for one in record.warnings}

@@ -20,6 +20,7 @@ from eigenveil.datasets import spiked_covariance
 from eigenveil.estimators import DPPCA
 from eigenveil.metrics import energy_ratio
 from eigenveil.persistence import save
+from eigenveil.persistence.outputs import check_report_path
 from eigenveil.planner import plan
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.report import write_report
@@ -40,6 +41,7 @@ def run(
     """Run ``eigenveil demo``."""
     digits = load_digits()
     out.mkdir(parents=True, exist_ok=True)
+    check_report_path(out / "report.html")
     rows, names = digits.data, [f"row {r} col {c}" for r in range(1, 9) for c in range(1, 9)]
     say(
         f"{len(rows)} handwritten digits of {rows.shape[1]} pixels, {components} components, epsilon = {epsilon:g}"
@@ -53,8 +55,7 @@ def run(
     kept = _digits_kept(rows, components, epsilon)
     spiked = _spiked_kept(epsilon)
     if as_json:
-        values = {"kept": kept, "spiked": spiked, "epsilon": epsilon, "delta": DELTA}
-        print_json({**values, "report": str(report), "model": str(out / "model")})
+        print_json({"kept": kept, "spiked": spiked, "epsilon": epsilon, "delta": DELTA})
     else:
         Console(highlight=False).print(_table(kept, spiked, epsilon))
     say(f"report: {report}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -25,7 +23,8 @@ from eigenveil.cli.arguments import (
 )
 from eigenveil.cli.console import NOT_PRIVATE, collected_warnings, say, stderr_console, usage_errors, warn
 from eigenveil.cli.plan_only import PlannedFit, show_plan
-from eigenveil.cli.score_map import buy_score_map, check_groups, request_score_map, score_map_data
+from eigenveil.cli.score_map import NO_MAP, buy_score_map, check_groups, request_score_map, score_map_data
+from eigenveil.cli.shown_command import shown_command
 from eigenveil.cli.targets import Targets
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import BudgetExceededError
@@ -71,6 +70,7 @@ def run(
     force: o.Force,
 ) -> None:
     """Run ``eigenveil fit``."""
+    command = shown_command(locals())
     watch = Watch()
     with usage_errors():
         files = as_data(data, header=header)
@@ -129,16 +129,12 @@ def run(
         if map_request is not None:
             map_data = score_map_data(map_request, files, request.operator, units)
             scores = buy_score_map(model, map_request, map_data, model.ledger_, watch)
+    ours = {NO_MAP, *(one.text for one in model.warnings_)}  # a warning of another library may quote the data
     try:
-        targets.write(model, scores, command=_command(), warnings=messages)
+        targets.write(model, scores, command=command, warnings=[text for text in messages if text in ours])
     except BaseException:
         say("The fit is complete, but not all of its results were written. Count its budget as spent.")
         raise
-
-
-def _command() -> str:
-    """Return the command. Bytes of file names that are not valid text are shown as escapes."""
-    return shlex.join(["eigenveil", *sys.argv[1:]]).encode("utf-8", "backslashreplace").decode()
 
 
 def _account(

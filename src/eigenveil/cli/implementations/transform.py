@@ -17,7 +17,7 @@ from eigenveil.estimators.scores.files import put_scores, scores_schema, write_s
 from eigenveil.persistence import load
 from eigenveil.persistence.outputs import check_output_path
 from eigenveil.sources.carried_columns import open_kept
-from eigenveil.sources.files.any_files import has_named_columns
+from eigenveil.sources.files.any_files import has_named_columns, refuse_to_replace
 from eigenveil.sources.files.paths import FORMATS
 
 
@@ -42,6 +42,8 @@ def run(
         blocks = _scores(loaded, files, columns)
         kept = None if not keep else open_kept(files, as_names(keep))
         schema = scores_schema(names, kept)
+        if out is not None:
+            refuse_to_replace(files, out)
     if out is not None:
         check_output_path(out, force=force, folder=False)
     warn(

@@ -149,7 +149,9 @@ class Grant(Uncopied):
 
     *Any number of units.* Integer sums are computed modulo 2^64, and so is the sum with the noise. The result is
     therefore the exact sum plus noise, reduced modulo 2^64: post-processing of a private release, also where the
-    sum of more than 2^31 units exceeds an int64. The answer is then wrong, but no less private.
+    sum of more than 2^31 units exceeds an int64. The answer is then wrong, but no less private. What is divided
+    or multiplied on the way must be known exactly: sums of x x^T are for any number of rows (`GramSurveyor`), and
+    the sums that multiply a centre or a shift for up to 2^33 units (at most 2^30 each, in int64; `RowSurveyor`).
 
     Every draw takes fresh bytes, and no more values are drawn than were paid for. A grant cannot be copied, and a
     grant that a fork carried into another process draws nothing there.

@@ -34,7 +34,8 @@ class BlocksSource:
     Parameters
     ----------
     data : iterable
-        2-D blocks. An iterator, which can be read only once, is read only once.
+        2-D blocks. An iterator, which can be read only once, is read only once. In a list or tuple, the columns of
+        all blocks are checked at once; otherwise when they are read.
     layout : Layout
         Which columns of each block to read, and how to read them.
     """
@@ -53,6 +54,8 @@ class BlocksSource:
         rows = self._held(self._first, 0)
         self._n_columns, self._columns, self._kind = rows.n_columns, rows.columns, type(rows)
         self._layout, self._sparse = rows.layout, rows.sparse
+        for number, item in enumerate(data[1:] if isinstance(data, (list, tuple)) else (), 1):
+            self._check(self._held(item, number), number)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for another process; refuse if the blocks come from an iterator."""
