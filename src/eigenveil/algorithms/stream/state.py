@@ -32,8 +32,6 @@ class PublicRecord:
         Options of the stream.
     schema : Schema, optional
         Number and names of the columns. None before the first block.
-    id_kind : str, optional
-        Kind of ids, numbers or text. None before the first id.
     closed_slots, open_slots : int
         Number of slots in the closed batches, and number of filled slots in the open batch.
     closing : bool
@@ -54,7 +52,6 @@ class PublicRecord:
 
     options: StreamOptions
     schema: Schema | None
-    id_kind: str | None
     closed_slots: int
     open_slots: int
     closing: bool
@@ -73,7 +70,6 @@ class PublicRecord:
             "what": "a checkpoint of eigenveil's TrackedStream: releases only",
             "options": self.options.to_plain(),
             "columns": None if self.schema is None else [self.schema[0], self.schema[1]],
-            "id_kind": self.id_kind,
             "closed_slots": self.closed_slots,
             "open_slots": self.open_slots,
             "closing": self.closing,
@@ -108,7 +104,6 @@ class PublicRecord:
         return cls(
             options=options,
             schema=schema,
-            id_kind=plain["id_kind"],
             closed_slots=int(plain["closed_slots"]),
             open_slots=int(plain["open_slots"]),
             closing=plain["closing"],

@@ -108,7 +108,7 @@ class ArrayRows:
 
 
 def from_lists(rows: Sequence[Any]) -> npt.NDArray[np.float64]:
-    """Convert a list of rows to an array of float64, each row by itself: no entry depends on the type of another."""
+    """Convert a list of rows to an array of float64, each entry by itself, whatever the types of others."""
     if not any(isinstance(row, (list, tuple)) or getattr(row, "ndim", 0) for row in rows):
         return np.empty(len(rows))  # a list of numbers, which has the shape of an array with one axis
     ragged = InvalidInputError(

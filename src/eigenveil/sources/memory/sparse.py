@@ -37,14 +37,16 @@ def hold(data: Any, *, layout: Layout, units: Any) -> SparseRows:
 def to_csr(data: Any) -> Csr:
     """Return a 2-D sparse matrix as CSR; refuse indices that scipy's loops in C, which check none, would follow.
 
-    A CSR matrix may have column indices outside its shape: each makes its own row invalid when that row is read. In
-    other formats no single row can be excluded. Objects become numbers, each by itself.
+    A CSR matrix may have column indices outside its shape: each makes its own row invalid when that row is read.
+    In other formats no single row can be excluded. Objects become numbers, each by itself.
     """
     broken = InvalidInputError(
         f"expected a {data.format} matrix with indices inside its shape {data.shape} and one value per index.",
         hint="Rebuild it from rows, columns and values: scipy.sparse.coo_array((values, (rows, columns))).",
     )
-    if data.format == "csr" and not _in_order(data, data.shape[0], len(data.data)):  # no row has a place of its own
+    if data.format == "csr" and not _in_order(
+        data, data.shape[0], len(data.data)
+    ):  # no row has a place of its own
         raise InvalidInputError(
             "expected a csr matrix whose indptr starts at 0, never decreases and ends with its entries.",
             hint="Rebuild it from rows, columns and values: scipy.sparse.coo_array((values, (rows, columns))).",
@@ -57,25 +59,30 @@ def to_csr(data: Any) -> Csr:
 
 def _converted(data: Any) -> Csr:
     """Return the matrix as CSR; raise any exception if it is damaged."""
-    shape, dtype = data.shape, float_type(data.dtype)
+    dtype = float_type(data.dtype)
     if data.format in ("lil", "dok"):
-        if data.format == "lil":
-            rows = np.repeat(np.arange(len(data.rows)), list(map(len, data.rows)))
-            columns, found = chain.from_iterable(data.rows), chain.from_iterable(data.data)
-            whole = list(map(len, data.rows)) == list(map(len, data.data))
-        else:
-            rows, columns = np.array([row for row, _ in data.keys()]), (column for _, column in data.keys())
-            found, whole = iter(data.values()), True
-        if not whole:
-            raise IndexError
-        values = entries_of(np.fromiter(found, dtype=object, count=len(rows))).astype(dtype)
-        data = coo_array((values, (rows, np.fromiter(columns, dtype=np.int64, count=len(rows)))), shape=shape)
+        data = _entries_as_coo(data)
     elif not _CHECKS[data.format](data):
         raise IndexError
     if data.dtype.kind == "O":
         data = copy(data)  # shallow
         data.data = entries_of(data.data)
     return data.astype(dtype).tocsr()
+
+
+def _entries_as_coo(data: Any) -> Any:
+    """Return a matrix of lists, or a mapping from places, as COO; its constructor checks the places."""
+    if data.format == "lil":
+        lengths = [len(columns) for columns in data.rows]
+        if lengths != [len(values) for values in data.data]:
+            raise IndexError
+        rows, found = np.repeat(np.arange(len(lengths)), lengths), list(chain.from_iterable(data.data))
+        columns = np.fromiter(chain.from_iterable(data.rows), dtype=np.int64, count=len(found))
+    else:
+        found = list(data.values())
+        rows, columns = np.array(list(data.keys()), dtype=np.int64).reshape(-1, 2).T
+    values = entries_of(np.fromiter(found, dtype=object, count=len(found)))
+    return coo_array((values.astype(float_type(data.dtype)), (rows, columns)), shape=data.shape)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -164,12 +171,13 @@ def _good_bsr(matrix: Any) -> bool:
 
 
 def _good_coo(matrix: Any) -> bool:
-    fits = matrix.row.shape == matrix.col.shape == matrix.data.shape
+    fits = bool(matrix.row.shape == matrix.col.shape == matrix.data.shape)
     return fits and _inside(matrix.row, matrix.shape[0]) and _inside(matrix.col, matrix.shape[1])
 
 
 def _good_dia(matrix: Any) -> bool:
-    return matrix.data.ndim == 2 and np.unique(matrix.offsets).shape == matrix.data.shape[:1] == matrix.offsets.shape
+    offsets = matrix.offsets
+    return bool(matrix.data.ndim == 2 and np.unique(offsets).shape == offsets.shape == matrix.data.shape[:1])
 
 
 _CHECKS: dict[str, Callable[[Any], bool]] = {
