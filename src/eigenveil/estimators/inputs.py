@@ -189,6 +189,27 @@ def _same_columns(estimator: Any, source: Source) -> None:
         raise InvalidInputError("the columns differ from those at fit in names or order.")
 
 
+def check_as_made(estimator: Any, source: Source) -> None:
+    """Refuse the source of an object from `eigenveil.samples` unless it reads the columns of the fit as at fit."""
+    _same_columns(estimator, source)
+    ours, theirs = estimator.layout_, source.layout
+    differ = [] if ours.encode == theirs.encode else ["encode"]
+    every = list(range(source.n_columns))
+    if theirs.names is not None:
+        ours = ours if ours.columns is not None else ours.by_names(list(map(str, theirs.columns or ())), unit=None)
+    else:
+        ours = ours.without_names() if ours.names is not None else ours
+        ours = ours.by_positions(len(every)) if ours.columns is None else ours
+        differ += [] if (ours.positions or every) == (theirs.positions or every) else ["columns"]
+    differ += [] if ours.fill == theirs.fill else ["fill"]
+    if differ:
+        raise InvalidInputError(
+            f"X was made with other {' and '.join(differ)} than those of the fit.",
+            hint="Pass the rows themselves, which are read as at fit, or give eigenveil.samples the same "
+            "columns, encode and fill.",
+        )
+
+
 def _is_frame(X: Any) -> bool:
     """Return whether every supported scikit-learn can read the column names; old ones cannot for polars."""
     return bool(nw.dependencies.is_pandas_dataframe(X))

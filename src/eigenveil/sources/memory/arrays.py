@@ -153,6 +153,27 @@ def entries_of(objects: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return out.reshape(objects.shape)
 
 
+def numbers_in(values: Any) -> npt.NDArray[Any]:
+    """Convert an array, or lists of any depth, to floats, each entry by itself; missing entries become nan.
+
+    Lists become float64. Masked entries, and objects that are not numbers, are missing.
+    """
+    if isinstance(values, list | tuple):
+        if not any(isinstance(one, list | tuple) or getattr(one, "ndim", 0) for one in values):
+            return entries_of(np.fromiter(values, dtype=object, count=len(values)))
+        parts = [numbers_in(one) for one in values]
+        if len({part.shape for part in parts}) != 1:
+            raise InvalidInputError(f"expected a list of arrays of one shape, got {len(parts)} of several shapes.")
+        return np.stack(parts).astype(np.float64, copy=False)
+    array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+    if array.dtype.kind == "O":
+        return entries_of(np.ma.filled(array, None))
+    if array.dtype.kind not in "fiub":
+        raise InvalidInputError(f"expected an array of real numbers, got dtype {array.dtype}.")
+    with np.errstate(over="ignore", invalid="ignore"):  # a warning would reveal something about the values
+        return filled(array).astype(float_type(array.dtype), copy=False)
+
+
 def filled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return an array of numbers with nan for masked entries."""
     if not isinstance(array, np.ma.MaskedArray):
