@@ -54,7 +54,7 @@ def test_parts_add_up():
 
 @pytest.mark.parametrize("share", [0.05, 0.4, 0.9])
 def test_units_outside_the_part_are_not_counted(share):
-    """A part of most units reaches the query as a whole block, with the others marked; a smaller one without them."""
+    """A part of most units reaches the query as a whole block, with the others marked."""
     rng = np.random.default_rng(1)
     rows = np.where(rng.random((500, 4)) < 0.1, np.nan, rng.integers(0, 2, (500, 4)))
     outside, ids = rng.random(90) < share, rng.permutation(np.arange(500) % 90)
