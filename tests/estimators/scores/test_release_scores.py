@@ -388,7 +388,7 @@ def test_groups_and_ids_in_another_order_than_the_rows_are_refused():
     model = DPPCA(2, epsilon=20.0).fit(plain)
     X, names = plain.sample(frac=1, random_state=0), pd.Series(np.where(plain["a"] > 0, "hi", "lo"))
     ledger = Ledger(Budget.from_epsilon_delta(5.0, 1e-5))
-    ask = {"epsilon": 1.0, "labels": ["hi", "lo"], "ledger": ledger, "bounds": ((-30, 30), (-30, 30))}
+    ask = {"epsilon": 1.0, "labels": ["hi", "lo"], "ledger": ledger, "bounds": ((-30, 30), (-30, 30)), "bins": 2}
     with pytest.raises(InvalidInputError, match="groups in the order of the rows") as refusal:
         model.private_scores(X, groups=names, **ask)
     assert "groups=groups.loc[X.index]" in refusal.value.hint
