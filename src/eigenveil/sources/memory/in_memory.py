@@ -34,7 +34,7 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     return RowsSource(rows) if units is None else group(rows, units)
 
 
-def check_order(data: Any, given: Any, what: str) -> None:
+def check_order(data: Any, given: Any, argument: str) -> None:
     """Refuse ids or groups whose index differs from that of the rows: they are given in the order of the rows."""
     own = _index_of(given)
     rows = None if own is None else _index_of(data)
@@ -42,12 +42,12 @@ def check_order(data: Any, given: Any, what: str) -> None:
         return
     if rows.astype(object).equals(own.astype(object)):  # equal labels of different types
         return
-    name = "ids" if what == "units" else what
+    name = "ids" if argument == "units" else argument
     found = own.is_unique and bool((own.get_indexer(rows) >= 0).all())
     raise InvalidInputError(
-        f"expected {what} in the order of the rows, but their index differs from that of X.",
-        hint=(f"Use {what}={name}.loc[X.index]. " if found else "Take both from one frame. ")
-        + f"If they are in the order of the rows all the same, use {what}={name}.to_numpy().",
+        f"expected {argument} in the order of the rows, but their index differs from that of X.",
+        hint=(f"Use {argument}={name}.loc[X.index]. " if found else "Take both from one frame. ")
+        + f"If they are in the order of the rows all the same, use {argument}={name}.to_numpy().",
     )
 
 
