@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from eigenveil import DPPCA, samples
+from eigenveil.algorithms import column_scales
 from eigenveil.algorithms.release_warnings import Code
 from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.mechanisms import SeededBytes, Veil
@@ -168,3 +169,35 @@ def test_an_income_is_no_component():
     assert pca.scale_[-1] / Y[:, -1].std() > 0.6
     assert np.all(np.abs(pca.components_[0, :2]) > 0.5)
     assert abs(pca.components_[0, -1]) < 0.4
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_given_the_releases_the_data_decide_nothing(centred, monkeypatch):
+    """The same releases are returned for other data, and for none: everything that follows must be the same."""
+    kept = {"column_counts": [], "column_sums": []}
+
+    def keeping(name, buy):
+        def bought_once(*args, **how):
+            kept[name].append(buy(*args, **how))
+            return kept[name][-1]
+
+        return bought_once
+
+    def moments(X):
+        budget = Budget.from_epsilon_delta(1.0, 1e-6)
+        units = Units(samples.rows(X), Veil(Ledger(budget), source=SeededBytes(0)), budget)
+        how = {"half": np.array([np.inf, 3.0]), "centred": centred, "n_hat": 3000.0, "mu": 0.1}
+        return column_scales.buy_rough_moments(units, np.arange(2), **how)
+
+    with monkeypatch.context() as patch:
+        for name in kept:
+            patch.setattr(column_scales, name, keeping(name, getattr(column_scales, name)))
+        found, left = moments(np.random.default_rng(0).normal(size=(3000, 2)))
+    for X in (np.zeros((0, 2)), np.ones((1, 2)), np.full((9, 2), np.nan), np.full((5000, 2), 1e6)):
+        for name, answers in kept.items():
+            replies = iter(answers)
+            monkeypatch.setattr(column_scales, name, lambda *_, replies=replies, **__: next(replies))
+        again, left_again = moments(X)
+        assert left_again == left
+        for name, value in vars(found).items():
+            np.testing.assert_array_equal(vars(again)[name], value)

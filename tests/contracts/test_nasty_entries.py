@@ -6,6 +6,7 @@ unchanged. Replacing a unit also leaves all others in their places.
 
 import tempfile
 from decimal import Decimal
+from fractions import Fraction
 
 import duckdb
 import numpy as np
@@ -397,7 +398,13 @@ def test_entries(way, entry, tmp_path):
         assert added[:place] + added[place + 1 :] == plain
 
 
-ODD = ["abc", "", "1.5", b"2", None, pd.NA, pd.NaT, 10**400, 1j, {"a": 1}, [1], np.array([1, 2]), object()]
+ODD = [
+    *(np.timedelta64(5, "D"), np.datetime64("2020-01-01"), np.timedelta64("NaT"), pd.Timedelta("1D")),
+    *(pd.Timestamp("2020-01-01"), Decimal("0.1"), Decimal("sNaN"), Fraction(1, 3), True, np.bool_(True)),
+    *(np.longdouble("1e400"), np.float32(0.1), np.int8(-3), np.complex128(2), np.ma.masked, np.array(4.0)),
+    *(2**70 + 2**17 + 1, "\ud800", np.str_("2"), bytearray(b"2"), (1.0,), np.void(b"1")),
+]
+ODD += ["abc", "", "1.5", b"2", None, pd.NA, pd.NaT, 10**400, 1j, {"a": 1}, [1], np.array([1, 2]), object()]
 
 
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: f"{type(odd).__name__} {odd!r:.8}")
@@ -414,6 +421,46 @@ def test_odd_objects(odd, kind):
     rows = rows_of(data)
     plain = bits(ROWS)
     assert rows[:20] + rows[21:] == plain[:20] + plain[21:]
+
+
+def with_entries(kind, places):
+    """ROWS with objects in some places, as an array of objects or a list of rows."""
+    objects = ROWS.astype(object)
+    for place, odd in places.items():
+        objects[place] = None
+        held = np.empty((), dtype=object)
+        held[()] = odd
+        objects[place] = held
+    return objects if kind == "objects" else [list(row) for row in objects]
+
+
+@pytest.mark.parametrize("kind", ["objects", "list of rows"])
+@pytest.mark.parametrize("one", ODD, ids=lambda odd: f"{type(odd).__name__} {odd!r:.8}")
+def test_what_a_row_is_read_as_depends_on_no_other_row(one, kind):
+    """Found in a review: text in one row of an array of objects made 18,000 rows with durations invalid."""
+    alone = rows_of(with_entries(kind, {(3, 1): one}))
+    for other in ODD:
+        beside = rows_of(with_entries(kind, {(3, 1): one, (20, 0): other}))
+        assert beside[:20] + beside[21:] == alone[:20] + alone[21:]
+
+
+def test_masks_of_rows_in_lists_are_kept():
+    """Found in a review: 999 was read, and one long double made masked entries of all other rows 0."""
+    masked_row = np.ma.array([1.0, 999.0, 2.0], mask=[0, 1, 0])
+    rows = rows_of([masked_row, [1.0, np.ma.masked, 2.0], np.array([np.longdouble("1e400"), 0, 0]), [1, 2, 3]])
+    assert rows == bits([[1, np.nan, 2], [1, np.nan, 2], [np.inf, 0, 0], [1, 2, 3]])
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "error:.*masked:UserWarning")
+@pytest.mark.parametrize(
+    "odd", [np.longdouble("1e400"), np.ma.masked, 10**400, np.complex128(1j), Decimal("sNaN")]
+)
+def test_no_entry_causes_a_warning(odd):
+    lists = [[1.0 * i, 2.0, odd if i == 7 else np.longdouble(1)] for i in range(600)]
+    masked_array = np.ma.array(np.ones((600, 3), np.longdouble))
+    masked_array[7, 1] = odd if isinstance(odd, np.longdouble) else np.ma.masked
+    for data in (lists, masked_array):
+        DPPCA(1, delta=1e-5, center=False, random_state=0, epsilon=50.0).fit(data)
 
 
 def test_one_single_precision_row_in_a_list_changes_no_type():
@@ -517,11 +564,136 @@ def test_an_index_outside_a_sparse_matrix_is_one_bad_row(index, chosen):
     assert not np.isfinite(np.frombuffer(rows[20])).all()
 
 
-def test_columns_of_a_sparse_matrix_are_checked_as_a_whole():
-    matrix = sparse.csc_array(ROWS)
-    matrix.indices[5] = len(ROWS) + 3
-    with pytest.raises(InvalidInputError, match="indices"):
-        open_source(matrix)
+def damage_indices(matrix):
+    matrix.indices[5] = 1 << 20
+
+
+def damage_negative(matrix):
+    matrix.indices[5] = -3
+
+
+def damage_pointers(matrix):
+    matrix.indptr[1] = 1 << 20
+
+
+def damage_end(matrix):
+    matrix.indptr[1:-1] = 1 << 20
+    matrix.indptr[-1] = 0
+
+
+def damage_values(matrix):
+    matrix.data = matrix.data[:-2]
+
+
+def damage_rows(matrix):
+    matrix.row[5] = 1 << 20
+
+
+def damage_columns(matrix):
+    matrix.col[5] = -1
+
+
+def damage_offsets(matrix):
+    matrix.offsets = np.append(matrix.offsets, 1)
+
+
+def damage_lists(matrix):
+    matrix.rows[5] = [0, 1 << 20]
+
+
+def damage_lengths(matrix):
+    matrix.data[5] = [1.0] * 1000
+
+
+def damage_keys(matrix):
+    (matrix._dict if hasattr(matrix, "_dict") else matrix)[(1 << 20, 0)] = 1.0
+
+
+COMPRESSED = (damage_indices, damage_negative, damage_pointers, damage_end, damage_values)
+DAMAGES = [
+    *(("csc", damage) for damage in COMPRESSED),
+    *(("bsr", damage) for damage in COMPRESSED),
+    *(("coo", damage) for damage in (damage_rows, damage_columns, damage_values)),
+    *(("dia", damage) for damage in (damage_offsets, damage_values)),
+    *(("lil", damage) for damage in (damage_lists, damage_lengths)),
+    ("dok", damage_keys),
+]
+
+
+@pytest.mark.parametrize("make", ["array", "matrix"])
+@pytest.mark.parametrize(("kind", "damage"), DAMAGES, ids=lambda one: getattr(one, "__name__", one))
+def test_a_damaged_sparse_matrix_never_reaches_the_code_of_scipy(kind, damage, make):
+    """Found in a review: scikit-learn made CSR of a CSC matrix first, and Python ended with SIGSEGV."""
+    model = DPPCA(1, epsilon=50.0, center=False, random_state=0).fit(ROWS)
+    matrix = getattr(sparse, f"{kind}_{make}")(ROWS[:40])
+    assert rows_of(matrix) == bits(ROWS[:40])
+    damage(matrix)
+    for action in (
+        lambda: open_source(matrix),
+        lambda: DPPCA(1, center=False).fit(matrix),
+        lambda: DPPCA(1, center=False).fit(matrix, units=np.arange(40)),
+        lambda: DPPCA(1, center=False).partial_fit(matrix),
+        lambda: model.transform(matrix),
+    ):
+        with pytest.raises(InvalidInputError, match="indices"):
+            action()
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr", "lil", "dok"])
+def test_text_in_a_sparse_matrix_of_objects_is_a_missing_value(kind):
+    """It once refused the matrix, and the error of scikit-learn quoted the entry."""
+    matrix = getattr(sparse, f"{kind}_array")(ROWS)
+    if kind == "lil":
+        matrix.data[20][1] = "SECRET-777"
+    elif kind == "dok":
+        (matrix._dict if hasattr(matrix, "_dict") else matrix)[(20, 1)] = "SECRET-777"
+    else:
+        matrix.data = matrix.data.astype(object)
+        matrix.data[matrix.data == ROWS[20, 1]] = "SECRET-777"
+    rows = rows_of(matrix)
+    assert rows[:20] + rows[21:] == bits(ROWS)[:20] + bits(ROWS)[21:]
+    assert np.isnan(np.frombuffer(rows[20])[1])
+    DPPCA(1, epsilon=50.0, random_state=0).fit(matrix).transform(matrix)
+
+
+def test_no_error_quotes_a_value():
+    canary = "SECRET-777"
+    pca = DPPCA(1, epsilon=50.0, random_state=0).fit(ROWS)
+    eye = np.eye(3)[:, :1]
+    nested = [[[canary, 1.0, 2.0]], [[1.0, 2.0, 3.0]]]
+    for action in (
+        lambda: pca.inverse_transform([[canary]]),
+        lambda: pca.inverse_transform(np.array([[canary]])),
+        lambda: pca.inverse_transform(np.array([[canary]], dtype=object)),
+        lambda: samples.spiked(eye, [canary], ROWS),
+        lambda: samples.spiked([[canary], [0], [0]], [1.0], ROWS),
+        lambda: samples.matrices([[[canary]], [[1.0, 2.0]]]),
+        lambda: samples.matrices(np.array([[[canary]]])),
+        lambda: samples.factors([[[canary], [1.0, 2.0]]]),
+    ):
+        with pytest.raises(InvalidInputError) as refusal:
+            action()
+        assert canary not in str(refusal.value)
+        assert refusal.value.__cause__ is None
+    (block,) = samples.factors(nested).source.blocks()
+    assert bits(block.values) == bits([[np.nan, 1, 2], [1, 2, 3]])
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_masks_of_matrices_and_factors_are_kept(as_list):
+    """Found in a review: masked entries holding 1e6 became the first component."""
+    values = np.ma.array(np.ones((4, 3, 3)), mask=False)
+    values[1, 0, 0] = 1e6
+    values.mask[1, 0, 0] = True
+    given_values = list(values) if as_list else values
+    operator = samples.matrices(given_values)
+    found = np.concatenate([np.asarray(block.values) for part in operator.partitions() for block in part.blocks()])
+    assert np.isnan(found[1, 0, 0])
+    assert np.delete(found.ravel(), 9).tolist() == [1.0] * 35
+    (block,) = samples.factors(given_values).source.blocks()
+    np.testing.assert_array_equal(block.values, found.reshape(12, 3))
+    with pytest.raises(InvalidInputError, match="finite"):
+        samples.spiked(np.ma.array(np.eye(3)[:, :1], mask=np.eye(3)[:, :1]), [1.0], ROWS)
 
 
 def test_decimals_do_not_depend_on_the_digits_of_others():

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from eigenveil.engines import Asked, DisjointPlan, FullPlan, LocalEngine, SampledPopulation, read_ahead
 from eigenveil.engines.left_out import PLACES, LeftOut
-from eigenveil.engines.plans import Coins
+from eigenveil.engines.plans import Coins, EmptySlots
 from eigenveil.engines.sampled import Passes
 from eigenveil.operators import ColumnGroup, MeanRows, samples
 from support.open import open_quiet
@@ -50,6 +50,18 @@ def test_parts_add_up():
     each = [sums(people, parts.part(index)) for index in range(3)]
     assert np.sum(each, axis=0).tolist() == sums(people)
     assert all(np.any(one) for one in each)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.4, 0.9])
+def test_units_outside_the_part_are_not_counted(share):
+    """A part of most units reaches the query as a whole block, with the others marked."""
+    rng = np.random.default_rng(1)
+    rows = np.where(rng.random((500, 4)) < 0.1, np.nan, rng.integers(0, 2, (500, 4)))
+    outside, ids = rng.random(90) < share, rng.permutation(np.arange(500) % 90)
+    people = replace(samples.people(rows, ids), groups=GROUPS)
+    kept = ~outside[ids]
+    inside = replace(samples.people(rows[kept], ids[kept]), groups=GROUPS)
+    assert sums(people, EmptySlots(outside)) == sums(inside) != sums(people)
 
 
 def test_it_is_read_in_the_pass_of_others():

@@ -7,6 +7,7 @@ import pytest
 
 import eigenveil as ev
 from eigenveil import DPPCA
+from eigenveil.algorithms.release_warnings import Code
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.request import FitRequest
 
@@ -64,3 +65,15 @@ def test_a_plan_is_made_of_parameters_and_schema():
 def test_a_request_shows_no_values():
     matrices = ev.samples.matrices(np.full((3, 2, 2), 7351.25))
     assert "7351" not in repr(FitRequest.of(DPPCA(1, center=False), matrices))
+
+
+@pytest.mark.parametrize("units", [None, np.arange(2003)])
+def test_the_number_in_the_warning_of_a_large_delta_is_the_released_one(units):
+    """The warning is shown and saved, so the exact number of units must not be in it."""
+    rows = np.random.default_rng(0).normal(size=(2003, 3)) * [5, 2, 1]
+    with pytest.warns(UserWarning, match="exceeds 1 in about"):
+        pca = DPPCA(1, epsilon=2.0, delta=0.01).fit(rows, units=units)
+    (warned,) = [one for one in pca.warnings_ if one.code is Code.LARGE_DELTA]
+    assert warned.numbers["n_hat"] == pca.n_samples_
+    assert warned.numbers["n_hat"] != 2003
+    assert f"about {pca.n_samples_:.0f} units" in warned.text

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eigenveil.engines import ColumnPopulation, SampledPopulation
-from eigenveil.mechanisms import Veil, no_noise
+from eigenveil.mechanisms import SeededBytes, Veil, no_noise
 from eigenveil.mechanisms.columns import column_counts, column_sums
 from eigenveil.operators import MeanRows, samples
 from eigenveil.privacy import Budget, Ledger
@@ -44,3 +44,13 @@ def test_counts_and_sums_and_their_cost(relation, root, twice):
 def test_fewer_columns_have_less_noise():
     assert column_counts(columns([2]), EDGES, mu=1.0, veil=veil("add-remove")).noise == 1.0
     assert column_counts(columns(), EDGES, mu=1.0, veil=veil("add-remove")).noise == 2.0
+
+
+def test_bins_that_nobody_is_in_get_the_same_noise():
+    """Otherwise one person in an empty bin would be seen with certainty."""
+    edges = 2.0 ** np.arange(300)
+    own = ColumnPopulation(SampledPopulation(samples.rows(np.full((50, 4), 0.5)), MeanRows()), np.arange(4))
+    counts = column_counts(own, edges, mu=1.0, veil=veil("add-remove", SeededBytes(0)))
+    empty = counts.value[:, 1:]
+    assert np.all(empty != 0)
+    assert empty.std() == pytest.approx(counts.noise, rel=0.1)

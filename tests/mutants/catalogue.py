@@ -103,22 +103,71 @@ SOURCES = (
     Mutant(
         "lists of rows take the type of one row",
         "src/eigenveil/sources/memory/arrays.py",
-        "return array.astype(np.float64)\n    return attempt",
-        "return array\n    return attempt",
+        "    array = np.empty((len(rows), *widths))",
+        '    array = np.empty((len(rows), *widths), getattr(rows[-1], "dtype", float))',
         (f"{NASTY}::test_one_single_precision_row_in_a_list_changes_no_type",),
     ),
     Mutant(
         "one entry that is no number refuses an array of objects",
         "src/eigenveil/sources/memory/arrays.py",
-        "        return np.array([[_number(entry) for entry in row] for row in plain], np.float64)",
-        "        raise InvalidInputError('text')\n        return np.array(plain)",
+        "    with contextlib.suppress(Exception):\n        return float(entry)",
+        "    if True:\n        return float(entry)",
         (f"{NASTY}::test_odd_objects",),
+    ),
+    Mutant(
+        "objects: how an entry is read depends on the other entries",
+        "src/eigenveil/sources/memory/arrays.py",
+        "plain = np.fromiter((type(one) in _PLAIN for one in flat), dtype=bool, count=flat.size)",
+        "plain = np.full(flat.size, not any(isinstance(one, str) for one in flat))",
+        (f"{NASTY}::test_what_a_row_is_read_as_depends_on_no_other_row",),
+    ),
+    Mutant(
+        "sparse: scikit-learn converts other formats before their indices are checked",
+        "src/eigenveil/estimators/inputs.py",
+        "return to_csr(array)  # before",
+        "return array  # before",
+        (f"{NASTY}::test_a_damaged_sparse_matrix_never_reaches_the_code_of_scipy",),
+    ),
+    Mutant(
+        "masks of matrices and factors are ignored",
+        "src/eigenveil/sources/memory/arrays.py",
+        "array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)",
+        "array = np.asarray(values)",
+        (f"{NASTY}::test_masks_of_matrices_and_factors_are_kept",),
+    ),
+    Mutant(
+        "ids in another order than the rows are taken if they have the same labels",
+        "src/eigenveil/sources/memory/in_memory.py",
+        "len(rows) != len(own) or rows.equals(own):",
+        "len(rows) != len(own) or rows.sort_values().equals(own.sort_values()):",
+        ("tests/sources/test_people.py::test_ids_in_another_order_than_the_rows_are_refused",),
+    ),
+    Mutant(
+        "groups in another order than the rows are taken",
+        "src/eigenveil/estimators/scores/release_scores.py",
+        '        in_memory.check_order(X, ask.groups, "groups")\n',
+        "",
+        ("tests/estimators/scores/test_release_scores.py",),
     ),
     Mutant(
         "ids: floats that lost digits are taken",
         "src/eigenveil/sources/people/in_memory.py",
-        "if largest is not None and largest >= limit:",
-        "if largest is not None and largest > 4 * limit:",
+        "pc.less(size, _WHOLE_BELOW[kind.bit_width])",
+        "pc.less(size, 4 * _WHOLE_BELOW[kind.bit_width])",
+        ("tests/sources/test_identities.py",),
+    ),
+    Mutant(
+        "groups: a float that lost digits is in the group of its rounded number",
+        "src/eigenveil/estimators/scores/release_scores.py",
+        "abs(float(label)) >= largest",
+        "abs(float(label)) > largest",
+        ("tests/estimators/scores/test_release_scores.py",),
+    ),
+    Mutant(
+        "ids: a number is another id than its text in a list",
+        "src/eigenveil/sources/people/in_memory.py",
+        "lambda one: number_or_text(normal_text(str(one)))",
+        "lambda one: normal_text(str(one))",
         ("tests/sources/test_identities.py",),
     ),
     Mutant(
@@ -131,8 +180,8 @@ SOURCES = (
     Mutant(
         "ids: 0.1 in single precision is another person than 0.1",
         "src/eigenveil/sources/people/identities.py",
-        'return b"n%d" % int(one) if one == int(one) else None',
-        'return b"n%d" % int(one) if one == int(one) else float(one).hex().encode()',
+        'return b"n%d" % int(number) if whole else None',
+        'return b"n%d" % int(number) if whole else repr(number).encode()',
         ("tests/sources/test_identities.py",),
     ),
     Mutant(
@@ -152,15 +201,15 @@ SOURCES = (
     Mutant(
         "ids: whole numbers lose digits where another file has floats",
         "src/eigenveil/sources/people/on_disk.py",
-        "ids = exact(sortable(batch.columns[-1]), self._id_type)",
-        "ids = exact(sortable(batch.columns[-1]))",
+        "ids = exact(plain, self._id_type)",
+        "ids = exact(plain)",
         ("tests/sources/test_identities.py",),
     ),
     Mutant(
         "ids: one odd id changes how all others are compared",
         "src/eigenveil/sources/people/in_memory.py",
-        "    keys = keys_of(units)\n    ids = typed(units) if keys is None else _arrow(keys)",
-        "    ids = typed(units)\n    ids = _arrow(keys_of(units)) if ids is None else ids",
+        "    listed = by_hand(units)\n    if listed is None:\n        plain = typed(units)",
+        "    plain, listed = typed(units), by_hand(units)\n    if plain is not None:",
         ("tests/sources/test_identities.py",),
     ),
     Mutant(
@@ -169,6 +218,13 @@ SOURCES = (
         "if not outside.any():",
         "if outside.size:",
         (f"{NASTY}::test_an_index_outside_a_sparse_matrix_is_one_bad_row",),
+    ),
+    Mutant(
+        "ids: one that is neither number nor text refuses a block of a stream",
+        "src/eigenveil/sources/people/identities.py",
+        "    if first:\n        refuse_odd(there, sum(one is not None for one in ids[:HEAD]))",
+        "    if True:\n        refuse_odd(2 * (there - 1), sum(one is not None for one in ids[:HEAD]))",
+        ("tests/sources/test_identities.py",),
     ),
     Mutant(
         "CSV: one line turns the number of columns",
@@ -194,8 +250,8 @@ SOURCES = (
     Mutant(
         "ids: the text 7.0 is another person than 7",
         "src/eigenveil/sources/people/in_memory.py",
-        "return normal_text(str(one))",
-        "return str(one)",
+        "number_or_text(normal_text(str(one)))",
+        "number_or_text(str(one))",
         ("tests/sources/test_identities.py",),
     ),
     Mutant(
@@ -956,4 +1012,35 @@ OUTPUTS = (
     ),
 )
 
-MUTANTS: tuple[Mutant, ...] = (*SOURCES, *UNITS, *KERNELS, *ACCOUNTS, *FAULTS, *OUTPUTS)
+PEEKS = (
+    Mutant(
+        "scales are unknown if there is no unit at all, exactly",
+        "src/eigenveil/algorithms/column_scales.py",
+        "unknown = ~(fourth > 0)",
+        "unknown = ~(fourth > 0) | (units.shifted(centre).columns(columns).population.count() == 0)",
+        ("tests/algorithms/test_column_scales.py::test_given_the_releases_the_data_decide_nothing",),
+    ),
+    Mutant(
+        "left-out rows are counted in units outside the part",
+        "src/eigenveil/engines/left_out.py",
+        "block = chunk.included_units()",
+        "block = chunk.block",
+        ("tests/engines/test_left_out.py",),
+    ),
+    Mutant(
+        "the warning of a large delta has the exact number of units",
+        "src/eigenveil/estimators/request.py",
+        "*large_delta(settings.delta, n_hat))",
+        "*large_delta(settings.delta, float(ready.units.vectors().count())))",
+        ("tests/estimators/test_request.py",),
+    ),
+    Mutant(
+        "column counts: bins that nobody is in get no noise",
+        "src/eigenveil/mechanisms/columns.py",
+        "grant.release(grant.on_grid(counts)), sensitivity / mu)",
+        "grant.release(grant.on_grid(counts)) * (counts > 0), sensitivity / mu)",
+        ("tests/mechanisms/test_columns.py",),
+    ),
+)
+
+MUTANTS: tuple[Mutant, ...] = (*SOURCES, *UNITS, *KERNELS, *ACCOUNTS, *FAULTS, *OUTPUTS, *PEEKS)

@@ -20,7 +20,8 @@ from eigenveil.sources.columns import is_index
 from eigenveil.sources.files.any_files import has_paths
 from eigenveil.sources.guard import attempt
 from eigenveil.sources.memory import in_memory
-from eigenveil.sources.memory.arrays import from_lists, numbers_of
+from eigenveil.sources.memory.arrays import filled, from_lists, numbers_of
+from eigenveil.sources.memory.sparse import to_csr
 
 _CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False, "ensure_min_samples": 0}
 """Invalid rows are excluded silently, and no rows raise no error: the presence of a row is what is protected."""
@@ -62,7 +63,7 @@ def open_block(estimator: Any, X: Any, units: Any, layout: Layout, *, first: boo
         estimator.layout_ = layout
     if not layout.chooses and (_is_array(X) or _is_frame(X)):
         return _checked(estimator, X, units, reset=first), None
-    X = _numeric(X) if _is_array(X) else X
+    X = numeric(X) if _is_array(X) else X
     if not first:
         return X, None
     source = open_with(X, layout, units)
@@ -86,7 +87,7 @@ def source_to_score(estimator: Any, X: Any, units: Any) -> Source:
         return open_with(_checked(estimator, X, units, reset=False), layout, units)
     if _is_frame(X) and not estimator.layout_.chooses and (layout.columns is None or same):
         return open_with(_checked(estimator, X, units, reset=False), estimator.layout_, units)
-    source = open_with(_numeric(X) if _is_array(X) else X, layout, units)
+    source = open_with(numeric(X) if _is_array(X) else X, layout, units)
     _same_columns(estimator, source)
     return source
 
@@ -122,7 +123,7 @@ def _opened(estimator: Any, X: Any, units: Any, layout: Layout) -> Source:
         X = dask_collections.read_parquet(X)
     if not layout.chooses and (_is_array(X) or _is_frame(X)):
         return open_with(_checked(estimator, X, units, reset=True), layout, units)
-    source = open_with(_numeric(X) if _is_array(X) else X, layout, units)
+    source = open_with(numeric(X) if _is_array(X) else X, layout, units)
     note_columns(estimator, source.n_columns, source.columns)
     if layout.chooses or has_paths(X):
         estimator.layout_ = source.layout
@@ -145,10 +146,10 @@ def _checked(estimator: Any, X: Any, units: Any, *, reset: bool) -> Any:
             estimator, frame.drop(others).to_native() if others else X, reset=reset, skip_check_array=True
         )
         return X
-    return validate_data(estimator, _numeric(X), reset=reset, **_CHECKS)
+    return validate_data(estimator, numeric(X), reset=reset, **_CHECKS)
 
 
-def _numeric(X: Any) -> Any:
+def numeric(X: Any) -> Any:
     """Return a numeric matrix. Messages of scikit-learn would quote values, so objects are converted here."""
     ready = isinstance(X, np.ndarray) or sparse.issparse(X)
     array = X if ready else _matrix_of(X)
@@ -159,16 +160,14 @@ def _numeric(X: Any) -> Any:
             f"Expected 2D array, got {array.ndim}D array of shape {array.shape} instead.",
             hint="Reshape your data: reshape(-1, 1) for one column, reshape(1, -1) for one row.",
         )
-    if sparse.issparse(array):
-        return array
     if array.dtype.kind not in "fiubO":
         raise InvalidInputError(
             f"expected an array of numbers, got dtype {array.dtype}.",
             hint="Convert to float64; encode text, dates and categories as numbers, or choose other columns.",
         )
-    if isinstance(array, np.ma.MaskedArray) and array.dtype.kind != "O":
-        return np.ma.filled(array.astype(np.float64), np.nan)
-    return numbers_of(array)
+    if sparse.issparse(array):
+        return to_csr(array)  # before scikit-learn converts it: neither it nor scipy checks the indices
+    return numbers_of(array) if array.dtype.kind == "O" else filled(array)
 
 
 def _matrix_of(X: Any) -> Any:
@@ -198,6 +197,27 @@ def _same_columns(estimator: Any, source: Source) -> None:
         )
     if known is not None and source.columns is not None and tuple(known) != source.columns:
         raise InvalidInputError("the columns differ from those at fit in names or order.")
+
+
+def check_as_made(estimator: Any, source: Source) -> None:
+    """Refuse the source of an object from `eigenveil.samples` unless it reads the columns of the fit as at fit."""
+    _same_columns(estimator, source)
+    ours, theirs = estimator.layout_, source.layout
+    differ = [] if ours.encode == theirs.encode else ["encode"]
+    every = list(range(source.n_columns))
+    if theirs.names is not None:
+        ours = ours if ours.columns is not None else ours.by_names(list(map(str, theirs.columns or ())), unit=None)
+    else:
+        ours = ours.without_names() if ours.names is not None else ours
+        ours = ours.by_positions(len(every)) if ours.columns is None else ours
+        differ += [] if (ours.positions or every) == (theirs.positions or every) else ["columns"]
+    differ += [] if ours.fill == theirs.fill else ["fill"]
+    if differ:
+        raise InvalidInputError(
+            f"X was made with other {' and '.join(differ)} than those of the fit.",
+            hint="Pass the rows themselves, which are read as at fit, or give eigenveil.samples the same "
+            "columns, encode and fill.",
+        )
 
 
 def _is_frame(X: Any) -> bool:

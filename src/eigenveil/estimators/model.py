@@ -19,7 +19,7 @@ from eigenveil.algorithms.release import component_names
 from eigenveil.algorithms.release_warnings import ReleaseWarning
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.attributes import covariance, log_likelihood
-from eigenveil.estimators.inputs import rows_to_transform
+from eigenveil.estimators.inputs import numeric, rows_to_transform
 from eigenveil.estimators.missing_attributes import FITTED, REASONS, why_absent
 from eigenveil.estimators.refit_guard import warn_if_it_chooses
 from eigenveil.estimators.scores.files import WrittenScores, warn_once_of_scores, write_scores
@@ -227,7 +227,7 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             Rows in the units of the data.
         """
         check_is_fitted(self)
-        scores = check_array(X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
+        scores = check_array(numeric(X), dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
         if scores.shape[1] != self.n_components_:
             raise InvalidInputError(f"expected scores of {self.n_components_} components, got {scores.shape[1]}.")
         rows: FloatArray = (scores * whitening_of(self)) @ self.components_

@@ -24,6 +24,7 @@ from eigenveil.operators.people import PeopleOperator
 from eigenveil.operators.rows import RowsOperator
 from eigenveil.operators.spiked import SpikedOperator
 from eigenveil.sources import Block, Layout, open_source
+from eigenveil.sources.memory.arrays import numbers_in
 
 
 def rows(
@@ -56,21 +57,25 @@ def people(
 
 
 def matrices(values: npt.ArrayLike) -> MatricesOperator:
-    """One unit per matrix of an array of shape (n, d, d)."""
-    array = np.asarray(values)
+    """One unit per matrix of an array of shape (n, d, d), or of a list of matrices.
+
+    A unit with an entry that is missing, masked or not a number is invalid.
+    """
+    array = numbers_in(values)
     if array.ndim != 3 or array.shape[1] != array.shape[2] or not array.shape[1]:
         raise InvalidInputError(
             f"expected square matrices in an array of shape (n, d, d), got shape {array.shape}.",
             hint="Pass rows to samples.rows, and lists of factors to samples.factors.",
         )
-    if array.dtype.kind not in "fiub":
-        raise InvalidInputError(f"expected matrices of real numbers, got dtype {array.dtype}.")
-    return MatricesOperator(array if array.dtype in (np.float32, np.float64) else array.astype(np.float64))
+    return MatricesOperator(array)
 
 
 def factors(values: Sequence[npt.ArrayLike]) -> PeopleOperator:
-    """One unit per factor F of shape (m_i, d), with A = F^T F / m_i: a person with m_i rows."""
-    arrays = [np.asarray(value, dtype=np.float64) for value in values]
+    """One unit per factor F of shape (m_i, d), with A = F^T F / m_i: a person with m_i rows.
+
+    A row with an entry that is missing, masked or not a number is excluded.
+    """
+    arrays = [numbers_in(value).astype(np.float64, copy=False) for value in values]
     widths = {array.shape[1] if array.ndim == 2 else None for array in arrays}
     if len(widths) != 1 or None in widths or widths == {0}:
         shapes = sorted({array.shape for array in arrays})[:3]
@@ -83,14 +88,15 @@ def factors(values: Sequence[npt.ArrayLike]) -> PeopleOperator:
 
 def spiked(directions: npt.ArrayLike, eigenvalues: npt.ArrayLike, noise: Any) -> SpikedOperator:
     """One unit V diag(l) V^T + z z^T per row z of `noise`; V are `directions` (d, k), l are `eigenvalues`."""
-    V = np.asarray(directions, dtype=np.float64)
-    spikes = np.asarray(eigenvalues, dtype=np.float64)
+    V, spikes = (numbers_in(given).astype(np.float64) for given in (directions, eigenvalues))
     source = open_source(noise)
     if V.ndim != 2 or V.shape != (source.n_columns, spikes.size) or spikes.ndim != 1:
         raise InvalidInputError(
             f"expected directions of shape (d, k), k eigenvalues and rows of d columns, got shapes {V.shape}, "
             f"{spikes.shape} and {source.n_columns} columns."
         )
+    if not (np.all(np.isfinite(V)) and np.all(np.isfinite(spikes))):
+        raise InvalidInputError("expected directions and eigenvalues that are finite numbers.")
     return SpikedOperator(RowsOperator(source), V, spikes)
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+import numpy as np
+
 from eigenveil.errors import InvalidInputError
 
 T = TypeVar("T")
@@ -38,10 +40,10 @@ def attempt(step: Callable[[], T], failure: InvalidInputError, *errors: type[Exc
 
 
 def is_missing(one: Any) -> bool:
-    """Return whether an entry is None, nan, NaT or NA; comparing NA raises an error."""
+    """Return whether an entry is None, nan, NaT, NA or masked; comparing NA raises an error."""
     try:
-        return one is None or bool(one != one)  # noqa: PLR0124  # nan differs from itself
-    except (TypeError, ValueError, ArithmeticError):
+        return one is None or one is np.ma.masked or bool(one != one)  # noqa: PLR0124  # nan differs from itself
+    except Exception:  # noqa: BLE001  # comparing an object may raise any exception
         return not hasattr(one, "__len__")
 
 

@@ -71,7 +71,7 @@ def label_texts(labels: Sequence[Any], kind: Kind | None = None) -> list[str]:
 
 _FITS: dict[Kind | None, str] = {
     Kind.WHOLE: "0|-?[1-9][0-9]*",
-    Kind.NUMBER: r"[+-]?[0-9.]+(e[+-]?[0-9]+)?",
+    Kind.NUMBER: r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?",
     Kind.TRUTH: "[01]",
     Kind.DATE: DATE,
 }

@@ -14,6 +14,7 @@ from eigenveil import DPPCA
 from eigenveil.errors import BudgetExceededError, InvalidInputError
 from eigenveil.estimators.scores.score_map import nearest_histogram
 from eigenveil.mechanisms.noise import veil as veils
+from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from support.fixed_noise import fix_noise
 
@@ -340,7 +341,92 @@ def test_labels_that_lost_digits_are_refused(pca, kind):
         pca.private_scores(rows(), epsilon=1.0, groups=labels, labels=[big, big + 1])
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32, list])
+def test_one_label_that_lost_its_digits_is_in_no_group(pca, kind):
+    """It once refused all groups."""
+    big = 2**24 if kind is np.float32 else 2**53
+    whole = [float(row % 2) for row in range(4000)]
+    labels = [0, 1, big] if kind is list else [0, 1]
+
+    def counts(first):
+        groups = [first, *whole[1:]]
+        groups = groups if kind is list else np.array(groups, kind)
+        return pca.private_scores(rows(), **EXACT, groups=groups, labels=labels, random_state=0).counts
+
+    assert np.array_equal(counts(float(big)), counts(float("nan")))
+    assert not np.array_equal(counts(1.0), counts(float("nan")))
+
+
+@pytest.mark.parametrize("label", ["1.2.3", ".", "north"])
+def test_groups_of_floats_have_numbers_as_labels(pca, label):
+    with pytest.raises(InvalidInputError, match="groups are numbers"):
+        pca.private_scores(rows(), epsilon=1.0, groups=np.zeros(4000), labels=[0, label])
+
+
 def test_a_label_that_cannot_be_compared_is_in_no_group(pca):
     labels = [["a"], "a"] + ["b"] * (4000 - 2)
     picture = pca.private_scores(rows(), **EXACT, groups=labels, labels=["a", "b"])
     assert picture.counts.shape[0] == 2
+
+
+REORDERED = {
+    "another order": lambda f: samples.rows(f[NAMES[::-1]]),
+    "other names": lambda f: samples.rows(f[NAMES].set_axis(list("vwxyz"), axis=1)),
+    "other columns": lambda f: samples.rows(f[NAMES].iloc[:, :4]),
+    "people": lambda f: samples.people(f[["who", *NAMES[::-1]]], "who"),
+    "another fill": lambda f: samples.rows(f[NAMES], fill=3.0),
+    "encoded": lambda f: samples.rows(f[NAMES[:4]].assign(g="x"), encode={"g": ["x"]}),
+}
+
+
+@pytest.mark.parametrize("way", REORDERED)
+def test_an_object_of_samples_must_have_the_columns_of_the_fit(way):
+    """Found in a review: columns in another order were accepted, and the map cost its whole epsilon."""
+    model = DPPCA(2, epsilon=20.0, ledger=None).fit(frame()[NAMES])
+    with pytest.raises(InvalidInputError, match=r"columns differ|features|made with other"):
+        model.private_scores(REORDERED[way](frame()), epsilon=1.0)
+    model.private_scores(samples.rows(frame()[NAMES]), epsilon=1.0)
+    model.private_scores(samples.people(frame(), "who"), epsilon=1.0)
+
+
+def test_an_object_of_samples_must_read_the_columns_as_the_fit_did():
+    X = rows()
+    for how in ({"columns": [2, 1, 0, 3, 4]}, {"fill": 0.0}, {"fill": {1: 2.0}}):
+        model = DPPCA(2, epsilon=20.0, **how).fit(X)
+        with pytest.raises(InvalidInputError, match=f"made with other {next(iter(how))}"):
+            model.private_scores(samples.rows(X), epsilon=1.0)
+        model.private_scores(samples.rows(X, **how), epsilon=1.0)
+        model.private_scores(X, epsilon=1.0)
+    table = frame()[NAMES[:4]].assign(day="2020-01-31")
+    model = DPPCA(2, epsilon=20.0, encode={"day": "days since 2020-01-01"}).fit(table)
+    with pytest.raises(InvalidInputError, match="made with other encode"):
+        model.private_scores(samples.rows(table, encode={"day": "days since 2000-01-01"}), epsilon=1.0)
+    model.private_scores(samples.rows(table, encode={"day": "days since 2020-01-01"}), epsilon=1.0)
+
+
+def test_groups_and_ids_in_another_order_than_the_rows_are_refused():
+    """Found in a review: a map whose groups were noise, for the whole budget."""
+    plain = frame()[NAMES]
+    model = DPPCA(2, epsilon=20.0).fit(plain)
+    X, names = plain.sample(frac=1, random_state=0), pd.Series(np.where(plain["a"] > 0, "hi", "lo"))
+    ledger = Ledger(Budget.from_epsilon_delta(5.0, 1e-5))
+    ask = {"epsilon": 1.0, "labels": ["hi", "lo"], "ledger": ledger, "bounds": ((-30, 30), (-30, 30)), "bins": 2}
+    with pytest.raises(InvalidInputError, match="groups in the order of the rows") as refusal:
+        model.private_scores(X, groups=names, **ask)
+    assert "groups=groups.loc[X.index]" in refusal.value.hint
+    with pytest.raises(InvalidInputError, match="units in the order of the rows"):
+        model.private_scores(X, units=pd.Series(np.arange(4000)), epsilon=1.0, ledger=ledger)
+    assert not ledger.entries
+    found = model.private_scores(X, groups=names.loc[X.index], **ask)
+    upper, lower = found.counts.sum(axis=(1, 2)) + found.outside
+    assert abs(upper - (plain["a"] > 0).sum()) < 100 > abs(lower - (plain["a"] <= 0).sum())
+
+
+def test_groups_of_rows_on_a_cluster_are_refused_before_they_are_charged():
+    """They were charged, and then the cluster failed: it gives rows in no order of the caller."""
+    dd = pytest.importorskip("dask.dataframe")
+    model, ledger = DPPCA(2, epsilon=20.0).fit(frame()[NAMES]), Ledger(Budget.from_epsilon_delta(5.0, 1e-5))
+    there = dd.from_pandas(frame()[NAMES], npartitions=3)
+    with pytest.raises(InvalidInputError, match="groups need rows on this machine"):
+        model.private_scores(there, groups=["x"] * 4000, labels=["x"], epsilon=1.0, ledger=ledger)
+    assert not ledger.entries

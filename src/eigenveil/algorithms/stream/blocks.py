@@ -1,4 +1,4 @@
-"""Blocks of arriving rows: open them, and check that all have the same columns and the same kind of ids."""
+"""Blocks of arriving rows: open them, and check that all have the same columns."""
 
 from __future__ import annotations
 
@@ -36,20 +36,17 @@ def noting_rows(arrivals: Callable[[], int]) -> Iterator[None]:
 
 
 class BlockReader:
-    """Opens the blocks of a stream. The first block fixes the columns, and the first id the kind of ids.
+    """Opens the blocks of a stream. The first block fixes the columns.
 
     Attributes
     ----------
     schema : Schema or None
         Number and names of the columns. None before the first block.
-    id_kind : str or None
-        Kind of ids, numbers or text. None before the first id.
     """
 
     def __init__(self, options: StreamOptions) -> None:
         self.options = options
         self.schema: Schema | None = None
-        self.id_kind: str | None = None
 
     def open(self, block: Any, units: Any) -> tuple[Source, list[bytes | None] | None]:
         """Return the rows of a block, and an id per row if units are people."""
@@ -67,10 +64,9 @@ class BlockReader:
         if not in_memory.accepts(block):
             raise InvalidInputError(f"expected a block of rows in memory, got {type(block).__name__}.")
         rows = in_memory.hold(block, layout=Layout.of(columns), units=units)
-        kind, ids = identities(rows.ids(units))
+        ids = identities(rows.ids(units), first=self.schema is None)
         if len(ids) != rows.n_rows:
             raise InvalidInputError(f"expected one id per row, got {len(ids)} ids for {rows.n_rows} rows.")
-        self._check_id_kind(kind)
         return RowsSource(rows), ids
 
     def check_columns(self, source: Source) -> bool:
@@ -87,11 +83,3 @@ class BlockReader:
                 hint="columns=[...] can choose the columns that all blocks share.",
             )
         return False
-
-    def _check_id_kind(self, kind: str | None) -> None:
-        if kind is not None and self.id_kind not in (None, kind):
-            raise InvalidInputError(
-                f"expected ids of the same kind as before ({self.id_kind}), got {kind}.",
-                hint="Write an id the same way in every block. Otherwise a person who returns is not recognised.",
-            )
-        self.id_kind = self.id_kind or kind

@@ -97,9 +97,6 @@ def declare_public(ledger: Ledger, options: StreamOptions) -> None:
         note="public: neighbours have the same slots, one of them empty",
         purpose=Purpose.COUNT,
     )
-    if options.people:
-        note = "public: numbers or text, as the first id has it"
-        ledger.declare("kind of ids", note=note, purpose=Purpose.BATCHES)
     if options.ids_never_return:
         ledger.declare(
             "the rows of one person never lie in two batches",

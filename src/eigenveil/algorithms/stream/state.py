@@ -35,8 +35,6 @@ class PublicRecord:
         How rows are changed before they are added, as declared by the caller, in JSON values.
     schema : Schema, optional
         Number and names of the columns. None before the first block.
-    id_kind : str, optional
-        Kind of ids, numbers or text. None before the first id.
     closed_slots, open_slots : int
         Number of slots in the closed batches, and number of filled slots in the open batch.
     closing : bool
@@ -58,7 +56,6 @@ class PublicRecord:
     options: StreamOptions
     prepared: dict[str, Any]
     schema: Schema | None
-    id_kind: str | None
     closed_slots: int
     open_slots: int
     closing: bool
@@ -88,7 +85,6 @@ class PublicRecord:
             "options": self.options.to_plain(),
             "prepared": self.prepared,
             "columns": None if self.schema is None else [self.schema[0], self.schema[1]],
-            "id_kind": self.id_kind,
             "closed_slots": self.closed_slots,
             "open_slots": self.open_slots,
             "closing": self.closing,
@@ -124,7 +120,6 @@ class PublicRecord:
             options=options,
             prepared=_mapping(plain["prepared"]),
             schema=schema,
-            id_kind=plain["id_kind"],
             closed_slots=int(plain["closed_slots"]),
             open_slots=int(plain["open_slots"]),
             closing=plain["closing"],

@@ -96,8 +96,8 @@ class TrackedStream(Uncopied):
     hashes. The probability that two of n people share a hash is below n^2 2^-129.) With `ids_never_return` only
     the ids of the open batch are compared. The caller guarantees the rest, and the ledger says so.
 
-    *Kind of ids.* Whether ids are numbers or text is public. The first id fixes the kind, and ids of the other
-    kind are refused.
+    *Ids.* Which ids are equal depends on these ids alone, in any block: whole numbers are one id in any type, and
+    as text. An id that is neither a whole number nor text counts as missing.
 
     *Cost.* A unit is in one batch. There it adds at most R to a sum and at most 1 to a count. So the mechanisms
     are as private as under add-remove, and the batch is mu-GDP with the mu of (epsilon, delta). The queries of
@@ -374,7 +374,6 @@ class TrackedStream(Uncopied):
             options=self.options,
             prepared=self.prepared,
             schema=self._reader.schema,
-            id_kind=self._reader.id_kind,
             closed_slots=self._partition.end,
             open_slots=self._open.filled,
             closing=closing,
@@ -394,7 +393,7 @@ class TrackedStream(Uncopied):
         source = None if seed is None else SeededBytes(seed, position=position or 0)
         stream._attach(record.account(stream.budget), source)
         stream.prepared = record.prepared
-        stream._reader.schema, stream._reader.id_kind = record.schema, record.id_kind
+        stream._reader.schema = record.schema
         stream._progress = record.progress
         stream._warned = {one.code: one for one in record.warnings}
         return stream

@@ -13,7 +13,7 @@ from eigenveil._typing import FloatArray
 from eigenveil.algorithms.open_units import open_units
 from eigenveil.engines.engine_choice import read_engine
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.inputs import layout_to_score, source_to_score, unit_column
+from eigenveil.estimators.inputs import check_as_made, layout_to_score, source_to_score, unit_column
 from eigenveil.estimators.scores.projection import axes_of, whitening_of
 from eigenveil.estimators.scores.score_map import ScoreMap
 from eigenveil.mechanisms.score_histogram import ScoreGrid, score_histogram
@@ -21,6 +21,7 @@ from eigenveil.operators import PeopleOperator, RowsOperator, is_operator, made_
 from eigenveil.operators.rescaled import dense
 from eigenveil.privacy import Ledger, Purpose, Relation
 from eigenveil.sources import Block, Source, open_source
+from eigenveil.sources.clusters.collection import ClusterCollection
 from eigenveil.sources.files.any_files import has_paths
 from eigenveil.sources.kinds import Kind
 from eigenveil.sources.labels import label_text, label_texts, open_labelled
@@ -121,6 +122,7 @@ def _operator(model: Any, X: Any, units: Any, ask: Ask) -> RowsOperator | People
     elif isinstance(ask.groups, str) and has_paths(X):
         source = _labelled_files(model, X, units, ask.groups, _checked_labels(ask.labels))
     else:
+        in_memory.check_order(X, ask.groups, "groups")
         codes = _codes(ask.groups, _checked_labels(ask.labels))
         source = _labelled(model, X, units, codes)
     return RowsOperator(source) if units is None else PeopleOperator(source)
@@ -130,14 +132,18 @@ def _as_made(model: Any, X: RowsOperator | PeopleOperator, *, alone: bool) -> Ro
     """Check an object made by `eigenveil.samples`."""
     if not alone:
         raise InvalidInputError("units and groups cannot be passed with an object from `eigenveil.samples`.")
-    if X.d != model.n_features_in_:
-        raise InvalidInputError(f"X has {X.d} features, but DPPCA is expecting {model.n_features_in_} as input.")
+    check_as_made(model, X.source)
     return X
 
 
 def _labelled(model: Any, X: Any, units: Any, codes: FloatArray) -> Source:
     """Append the number of the group to every row, as a last column."""
     source = source_to_score(model, X, units)  # checks columns, also where it is not used any further
+    if isinstance(source, ClusterCollection):
+        raise InvalidInputError(
+            f"groups need rows on this machine, in their order; got {type(X).__name__}.",
+            hint="Write the columns and the labels to Parquet files, and name the column of the labels.",
+        )
     if units is None:
         return LabelledSource(source, codes)
     if not in_memory.accepts(X):
@@ -232,14 +238,21 @@ def _codes(groups: Any, labels: Sequence[Hashable]) -> FloatArray:
             hint="Pass an array, a list or a series; where X is files, the name of a column.",
         )
     plain = groups.tolist() if hasattr(groups, "tolist") and kind != "M" else list(groups)
-    limit = whole_below(getattr(groups, "dtype", None))
-    if any(isinstance(label, float) and limit <= abs(label) < np.inf for label in plain):
+    limit = whole_below(groups.dtype) if kind == "f" else None
+    if limit is not None and any(_lost_digits(float(text), limit) for text in numbers if text):
         raise InvalidInputError(
-            "expected exact labels, got floats so large that different labels may be equal.",
-            hint="Pass labels as text, or as whole numbers that may be missing (pandas: dtype 'Int64').",
+            "expected exact labels, but groups are floats, and a label is so large that different groups may be "
+            "the same float.",
+            hint="Pass both as text, or groups as whole numbers that may be missing (pandas: dtype 'Int64').",
         )
-    codes = (numbers.get(label_text(label), -1.0) for label in plain)
+    codes = (-1.0 if _lost_digits(label, limit) else numbers.get(label_text(label), -1.0) for label in plain)
     return np.fromiter(codes, dtype=np.float64, count=len(plain))
+
+
+def _lost_digits(label: Any, limit: float | None) -> bool:
+    """Return whether a label is a float so large that it may stand for different whole numbers."""
+    largest = whole_below(label) if limit is None else limit
+    return isinstance(label, float | np.floating) and abs(float(label)) >= largest
 
 
 _KINDS = {"i": Kind.WHOLE, "u": Kind.WHOLE, "f": Kind.NUMBER, "b": Kind.TRUTH, "M": Kind.DATE}

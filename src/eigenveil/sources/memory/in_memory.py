@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import narwhals as nw
+
+from eigenveil.errors import InvalidInputError
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.memory import arrays, arrow, frames, sparse
 from eigenveil.sources.memory.rows import MemoryKind, Rows, RowsSource
@@ -19,11 +22,36 @@ def accepts(data: Any) -> bool:
 
 
 def hold(data: Any, *, layout: Layout, units: Any) -> Rows:
-    """Return the selected columns of the data, after a check of the schema."""
-    return next(kind for kind in KINDS if kind.accepts(data)).hold(data, layout=layout, units=units)
+    """Return the selected columns of the data, after a check of the schema and of the order of ids."""
+    rows = next(kind for kind in KINDS if kind.accepts(data)).hold(data, layout=layout, units=units)
+    check_order(data, units, "units")
+    return rows
 
 
 def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     """Open the data as a source of rows, or of people if ids are passed in."""
     rows = hold(data, layout=layout, units=units)
     return RowsSource(rows) if units is None else group(rows, units)
+
+
+def check_order(data: Any, given: Any, argument: str) -> None:
+    """Refuse ids or groups whose index differs from that of the rows: they are given in the order of the rows."""
+    own = _index_of(given)
+    rows = None if own is None else _index_of(data)
+    if rows is None or len(rows) != len(own) or rows.equals(own):
+        return
+    if rows.astype(object).equals(own.astype(object)):  # equal labels of different types
+        return
+    name = "ids" if argument == "units" else argument
+    found = own.is_unique and bool((own.get_indexer(rows) >= 0).all())
+    raise InvalidInputError(
+        f"expected {argument} in the order of the rows, but their index differs from that of X.",
+        hint=(f"Use {argument}={name}.loc[X.index]. " if found else "Take both from one frame. ")
+        + f"If they are in the order of the rows all the same, use {argument}={name}.to_numpy().",
+    )
+
+
+def _index_of(data: Any) -> Any:
+    """Return the index of a frame or a series that has one, as in pandas; otherwise None."""
+    native = nw.from_native(data, pass_through=True, allow_series=True)
+    return nw.maybe_get_index(native) if isinstance(native, nw.DataFrame | nw.Series) else None

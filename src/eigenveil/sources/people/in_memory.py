@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.sources.guard import attempt, holds_python_text, is_missing
 from eigenveil.sources.kinds import is_text
 from eigenveil.sources.memory.rows import Rows, RowsSource
-from eigenveil.sources.people.normal_form import normal_text, normal_texts, whole_number
+from eigenveil.sources.people.normal_form import normal_text, normal_texts, number_or_text
 from eigenveil.sources.source import Block, Values, rows_per_block
 
 
@@ -84,40 +84,61 @@ def to_ids(units: Any) -> pa.Array:
     """Convert ids to an Arrow array that can be sorted; missing ids become null.
 
     Whether two ids are equal does not depend on any other id. Arrow compares the ids of arrays of one type (whole
-    numbers, text, dates, ...). Python compares the ids of lists and arrays of objects, one by one. Text that is a
-    whole number is that number (`normal_text`).
+    numbers, text, dates, ...). Ids of lists and arrays of objects are compared by keys, one by one. Text that is a
+    whole number is that number. An id that cannot be compared counts as missing. Ids are refused if most of the
+    first ones are so.
     """
-    keys = keys_of(units)
-    ids = typed(units) if keys is None else _arrow(keys)
-    if ids is None:
-        raise _invalid_units_error(units)
-    return exact(ids)
+    listed = by_hand(units)
+    if listed is None:
+        plain = typed(units)
+        if plain is None:
+            raise _invalid_units_error(units)
+        ids = exact(plain)
+        refuse_odd(pc.count(plain[:HEAD]).as_py(), pc.count(ids[:HEAD]).as_py())
+        return ids
+    keys = [key_of(one) for one in listed]
+    refuse_odd(sum(not is_missing(one) for one in listed[:HEAD]), sum(one is not None for one in keys[:HEAD]))
+    return _arrow(keys)
 
 
-def keys_of(units: Any) -> list[Any] | None:
-    """Return the keys by which the ids of a list or an array of objects are compared; None for typed arrays."""
-    series = nw.from_native(units, pass_through=True, allow_series=True)
+def by_hand(units: Any) -> list[Any] | None:
+    """Return the ids of a list or an array of objects, which are compared one by one; None for typed arrays."""
+    series = _column(units)
     native = series.to_native() if isinstance(series, nw.Series) else series
     kind = getattr(native, "dtype", getattr(native, "type", None))
     untyped = kind is None or getattr(series, "dtype", None) == nw.Object
-    by_hand = [np.dtype(object), np.dtype(np.float16)]  # Arrow cannot order half floats
-    if not untyped and not any(kind == one for one in by_hand) and not holds_python_text(kind):
+    # Arrow cannot order half floats, and refuses text with lone surrogates
+    python = kind == np.dtype(object) or kind == np.dtype(np.float16) or getattr(kind, "kind", "") in ("U", "T")
+    if not untyped and not python and not holds_python_text(kind):
         return None
-    ids = attempt(lambda: list(native), _invalid_units_error(units), TypeError, ValueError)
-    keys = [_key(one) for one in ids]
-    if not all(map(is_missing, ids)) and all(one is None for one in keys):
+    if isinstance(native, Mapping | AbstractSet):  # which have no order of rows
         raise _invalid_units_error(units)
-    return keys
+    return attempt(lambda: list(native), _invalid_units_error(units), TypeError, ValueError)
 
 
 def typed(units: Any) -> pa.Array | None:
     """Convert a typed array of ids to Arrow; return None if Arrow lacks the type or cannot sort it."""
-    series = nw.from_native(units, pass_through=True, allow_series=True)
+    series = _column(units)
     with contextlib.suppress(pa.ArrowException, OverflowError, TypeError, ValueError):
+        if isinstance(series, np.ndarray):  # Arrow takes only the byte order of the machine
+            series = series.astype(series.dtype.newbyteorder("="))
         ids = sortable(series.to_arrow() if isinstance(series, nw.Series) else pa.array(series, from_pandas=True))
         pc.sort_indices(ids[:0])
         return ids
     return None
+
+
+def _column(units: Any) -> Any:
+    """Wrap a series of ids with narwhals; take the column of a frame that has only one."""
+    series = nw.from_native(units, pass_through=True, allow_series=True)
+    if not isinstance(series, nw.DataFrame):
+        return series
+    if series.shape[1] != 1:
+        raise InvalidInputError(
+            f"expected one id per row, got a frame of {series.shape[1]} columns.",
+            hint="Pass one of its columns: units=frame['id'].",
+        )
+    return series[:, 0]
 
 
 def sortable(ids: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -137,18 +158,31 @@ def sortable(ids: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def exact(ids: pa.Array, kind: pa.DataType | None = None) -> pa.Array:
-    """Return the ids; refuse floats so large that two whole numbers may be the same float.
+    """Return the ids; floats so large that two whole numbers may be the same float become null.
 
     `kind` is the type to which the ids will be converted. pandas converts a column of whole numbers to floats if
     one id is missing, and people whose ids differ in the last digits would become one person.
     """
     kind = ids.type if kind is None else kind
-    if pa.types.is_floating(kind) and len(ids):
-        limit = _WHOLE_BELOW[kind.bit_width]
-        largest = pc.max(pc.abs(ids.cast(pa.float64(), safe=False))).as_py()
-        if largest is not None and largest >= limit:
-            raise _lost_digits_error(limit)
-    return ids
+    if not pa.types.is_floating(kind):
+        return ids
+    size = pc.abs(ids.cast(pa.float64(), safe=False))
+    return pc.if_else(pc.less(size, _WHOLE_BELOW[kind.bit_width]), ids, pa.scalar(None, ids.type))
+
+
+HEAD = 2000
+"""Number of first ids that decide whether ids are refused as a whole."""
+
+
+def refuse_odd(there: int, usable: int) -> None:
+    """Refuse ids unless most of the first ones, missing ones excluded, can be used."""
+    if there and 2 * usable <= there:
+        raise InvalidInputError(
+            "expected ids that can be compared, such as text, or whole numbers with all their digits; most of the "
+            "first ids are something else, or floats so large that different ids may have become equal.",
+            hint="Read or cast ids as text, in one way everywhere, or as nullable whole numbers (pandas: dtype "
+            "'Int64').",
+        )
 
 
 _WHOLE_BELOW = {16: 2.0**11, 32: 2.0**24, 64: 2.0**53}
@@ -163,14 +197,6 @@ def whole_below(floats: Any) -> float:
     return _WHOLE_BELOW.get(8 * getattr(floats, "itemsize", 8), _WHOLE_BELOW[64])
 
 
-def _lost_digits_error(limit: float) -> InvalidInputError:
-    return InvalidInputError(
-        f"expected ids with all their digits, got floats of {limit:.0f} or more: different ids may have "
-        "become equal.",
-        hint="Read or cast ids as text, or as nullable whole numbers (pandas: dtype 'Int64').",
-    )
-
-
 def _invalid_units_error(units: Any) -> InvalidInputError:
     return InvalidInputError(
         f"expected units to be None, the name of a column, or one id per row; got {type(units).__name__}.",
@@ -179,48 +205,51 @@ def _invalid_units_error(units: Any) -> InvalidInputError:
 
 
 def _arrow(keys: list[Any]) -> pa.Array:
-    """Convert keys to whole numbers or text if possible, else to numbers in the order of first appearance."""
-    there = [one for one in keys if one is not None]
-    with contextlib.suppress(pa.ArrowException, OverflowError, ValueError):
-        if all(type(one) is int for one in there):
-            return pa.array(keys, pa.int64())
-        if all(type(one) in (int, str) for one in there):  # no text of another kind is written like a number
-            return pa.array([None if one is None else str(one) for one in keys], pa.string())
-    numbers: dict[Any, int] = {}
-    for one in there:
-        numbers.setdefault(_same(one), len(numbers))
-    return pa.array([None if one is None else numbers[_same(one)] for one in keys], pa.int64())
+    """Convert keys to whole numbers: numbers in their order, then text, then others as they first appear."""
+    fresh = dict.fromkeys(one for one in keys if one is not None)
+    parts: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+    for one in fresh:
+        parts[0 if isinstance(one, int | float) else 1 if isinstance(one, str) else 2].append(one)
+    places = {one: place for place, one in enumerate([*sorted(parts[0]), *sorted(parts[1]), *parts[2]])}
+    return pa.array([None if one is None else places[one] for one in keys], pa.int64())
 
 
-def _same(key: Any) -> Any:
-    """Return the number that a text is, and every other key unchanged."""
-    number = whole_number(key) if type(key) is str else None
-    return key if number is None else number
-
-
-def _key(one: Any) -> Any:
+def key_of(one: Any) -> Any:
     """Return the key by which an id is compared; None if the id is missing.
 
-    Keys of equal ids are equal, and a key is a function of its id alone. An id that cannot be compared, such as a
-    list or a complex number, counts as missing.
+    Keys of equal ids are equal, and a key is a function of its id alone. An id that cannot be compared counts as
+    missing: a list, a complex number, a float that may have lost digits, a tuple with a missing part.
     """
-    if is_missing(one) or isinstance(one, complex | np.complexfloating):
-        return None
-    if isinstance(one, str):
-        return normal_text(str(one))
-    if isinstance(one, int | np.integer | np.bool_):
-        return int(one)
-    if isinstance(one, float | np.floating):
-        return _key_of_float(float(one), whole_below(one))
-    with contextlib.suppress(TypeError, ValueError, ArithmeticError):
-        hash(one)
-        return one
+    with contextlib.suppress(Exception):  # an object may raise anything
+        if not is_missing(one):
+            return next(make(one) for types, make in _KEYS if isinstance(one, types))
     return None
 
 
-def _key_of_float(one: float, limit: float) -> int | float | None:
-    if math.isinf(one):
+def _key_of_float(one: Any) -> int | float | None:
+    number = float(one)
+    if not abs(number) < whole_below(one):
         return None
-    if abs(one) >= limit:
-        raise _lost_digits_error(limit)
-    return int(one) if one.is_integer() else one
+    return int(number) if number.is_integer() else number
+
+
+def _key_of_tuple(one: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    parts = tuple(map(key_of, one))  # Python finds nan in two tuples equal only if it is one object
+    return None if None in parts else parts
+
+
+def _key_of_object(one: Any) -> Any:
+    hash(one)
+    return one
+
+
+_KEYS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (str, lambda one: number_or_text(normal_text(str(one)))),
+    (np.datetime64 | np.timedelta64, lambda one: (one.dtype.str, int(one.astype(np.int64)))),  # some equal numbers
+    (int | np.integer | np.bool_, int),
+    (float | np.floating, _key_of_float),
+    (complex | np.complexfloating, lambda _: None),
+    (tuple, _key_of_tuple),
+    (object, _key_of_object),
+)
+"""Functions that make the key of an id of some types; the first matching type is used."""

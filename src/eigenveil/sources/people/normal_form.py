@@ -14,8 +14,9 @@ _BLANK = "[\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]
 _WHOLE = rf"{_BLANK}(?:[+-]?(0)|\+?([1-9][0-9]*)|(-[1-9][0-9]*))(?:\.0*)?{_BLANK}"
 """A whole number without leading zeros, for Python and for Arrow: 7, +7, -7, 7., 7.00, with blanks around it."""
 
-_MOST_DIGITS = 4000
-"""Python converts at most 4300 digits to an integer."""
+_DIGITS = 400
+LARGEST = 10**_DIGITS
+"""Whole numbers below this are ids. Decimal("1e999999999") would fill the memory with digits."""
 
 
 def normal_text(text: str) -> str:
@@ -37,8 +38,10 @@ def normal_texts(texts: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(texts, f"^{_WHOLE}$", r"\1\2\3")
 
 
-def whole_number(text: str | bytes) -> int | None:
-    """Return the number that a normal text is; None if it is no whole number, or has more than 4000 digits."""
+def number_or_text(text: str | bytes) -> int | str | bytes:
+    """Return the number that a normal text is, if it is below `LARGEST`; other text unchanged."""
     plain = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-    whole = len(plain) <= _MOST_DIGITS and re.fullmatch(rb"0|-?[1-9][0-9]*", plain)
-    return int(plain) if whole else None
+    return int(plain) if _NORMAL.fullmatch(plain) else text
+
+
+_NORMAL = re.compile(rb"0|-?[1-9][0-9]{0,%d}" % (_DIGITS - 1))

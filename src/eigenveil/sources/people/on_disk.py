@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels import Columns
@@ -18,7 +19,7 @@ from eigenveil.sources.files.scans import Scan, scan_parquet
 from eigenveil.sources.files.temporary import TemporaryFolder
 from eigenveil.sources.kinds import is_text
 from eigenveil.sources.layout import Layout, floats
-from eigenveil.sources.people.in_memory import check_length, exact, sortable, starts, to_ids
+from eigenveil.sources.people.in_memory import HEAD, check_length, exact, refuse_odd, sortable, starts, to_ids
 from eigenveil.sources.source import Block, rows_per_block
 
 _LEAST_MEGABYTES = 256
@@ -157,7 +158,10 @@ class PeopleOnDisk:
 
     def _ids_of(self, batch: pa.RecordBatch, done: int) -> pa.Array:
         if self._ids is None:
-            ids = exact(sortable(batch.columns[-1]), self._id_type)
+            plain = sortable(batch.columns[-1])
+            ids = exact(plain, self._id_type)
+            if done == 0:
+                refuse_odd(pc.count(plain[:HEAD]).as_py(), pc.count(ids[:HEAD]).as_py())
             return _sorted_exactly(ids.cast(self._id_type, safe=False))
         if len(self._ids) < done + batch.num_rows:
             raise InvalidInputError(
