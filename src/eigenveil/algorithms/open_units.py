@@ -96,7 +96,13 @@ def open_units(
             f"the ledger has the relation {ledger.relation.value}, but this run has {relation.value}.",
             hint="Pass the relation of the ledger, or use another ledger.",
         )
-    _refuse_overspending(ledger, budget)
+    if not ledger.can_afford(budget):
+        epsilon_left, delta_left = ledger.remaining_aside
+        raise BudgetExceededError(
+            f"this run asks for mu = {budget.mu:g} and ({budget.epsilon_aside:g}, {budget.delta_aside:g}), but "
+            f"the ledger has mu = {ledger.remaining_mu:g} and ({epsilon_left:g}, {delta_left:g}) left.",
+            hint="Nothing was drawn. Ask for less, or start a ledger with a larger budget.",
+        )
     operator = as_operator(data)
     engine = engine_for(operator, engine)
     source = getattr(operator, "source", None)
@@ -125,19 +131,3 @@ def check_k(k: int, d: int) -> int:
             "After a fit, pca.components_for(0.9) computes that number from the variances that were bought.",
         )
     return k
-
-
-def _refuse_overspending(ledger: Ledger, budget: Budget) -> None:
-    slack = 1 + 1e-10
-    epsilon, delta = ledger.remaining_aside
-    fits = (
-        budget.mu <= ledger.remaining_mu * slack
-        and budget.epsilon_aside <= epsilon * slack
-        and budget.delta_aside <= delta * slack
-    )
-    if not fits:
-        raise BudgetExceededError(
-            f"this run asks for mu = {budget.mu:g} and ({budget.epsilon_aside:g}, {budget.delta_aside:g}), but "
-            f"the ledger has mu = {ledger.remaining_mu:g} and ({epsilon:g}, {delta:g}) left.",
-            hint="Nothing was drawn. Ask for less, or start a ledger with a larger budget.",
-        )

@@ -19,7 +19,7 @@ from eigenveil.privacy.relation import Relation
 SEEDED = "seeded: noise comes from an injected source of bytes"
 """The reason why a ledger is not private if its noise can be reproduced."""
 
-_SLACK = 1 + 1e-10
+_SLACK = 1e-10
 """Shares may exceed the budget by rounding errors of this relative size; `Budget` holds back ten times as much."""
 
 
@@ -247,6 +247,14 @@ class Ledger(Ownership):
             max(0.0, self.budget.delta_aside - total.delta),
         )
 
+    def can_afford(self, budget: Budget) -> bool:
+        """Return whether a run that spends all of `budget` here would not be refused.
+
+        Only half of the tolerance counts, so that the other half is left for the rounding errors of its shares.
+        """
+        cost = Cost(budget.mu**2, budget.epsilon_aside, budget.delta_aside)
+        return self._fits(self._cost_of_own_units() + cost, slack=_SLACK / 2)
+
     def delta(self, epsilon: float) -> float:
         """Return the spent budget as a delta at this epsilon. The guarantee is ``budget.delta(epsilon)``."""
         return delta_of(self.mu, self._cost.epsilon, self._cost.delta, epsilon)
@@ -360,11 +368,11 @@ class Ledger(Ownership):
             self._group.costs[self._index] = cost
             self._parent._spend(sequential_cost(self._parent._nodes))
 
-    def _fits(self, total: Cost) -> bool:
+    def _fits(self, total: Cost, *, slack: float = _SLACK) -> bool:
         return (
-            total.mu_squared <= self.budget.mu**2 * _SLACK
-            and total.epsilon <= self.budget.epsilon_aside * _SLACK
-            and total.delta <= self.budget.delta_aside * _SLACK
+            total.mu_squared <= self.budget.mu**2 * (1 + slack)
+            and total.epsilon <= self.budget.epsilon_aside * (1 + slack)
+            and total.delta <= self.budget.delta_aside * (1 + slack)
         )
 
     def _refuse(self, entry: Entry) -> None:
