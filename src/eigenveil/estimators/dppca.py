@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from eigenveil._typing import FloatArray
 from eigenveil.algorithms import TrackedStream
-from eigenveil.algorithms.open_units import check_k, declare_layout
+from eigenveil.algorithms.open_units import check_k, declare_layout, unit_of
 from eigenveil.algorithms.release_warnings import show
 from eigenveil.engines import Engine
 from eigenveil.errors import InvalidInputError
@@ -20,12 +20,12 @@ from eigenveil.estimators.missing_attributes import FITTED
 from eigenveil.estimators.model import ReleasedModel
 from eigenveil.estimators.per_column import read_scales
 from eigenveil.estimators.progress import CallbackSupportMixin, Progress, Reporter, with_callbacks
-from eigenveil.estimators.refit_guard import Family, check_search, warn_of_relatives
+from eigenveil.estimators.refit_guard import Family, check_search, warn_of_another_unit, warn_of_relatives
 from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.settings import Settings, changed_since, parameters_of_fit, read_settings
 from eigenveil.estimators.streaming import add_to_stream, new_stream, shown_batches, warn_of_a_fresh_start
 from eigenveil.estimators.uncertainty import UncertaintyMixin
-from eigenveil.privacy import Ledger
+from eigenveil.privacy import Ledger, Unit
 from eigenveil.sources import Layout
 
 
@@ -241,6 +241,8 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
                 hint="Make a new request with FitRequest.of(estimator, X), or use fit.",
             )
         self._count_in_family(request.settings)
+        seeded = request.settings.random_state is not None
+        warn_of_another_unit(self, unit_of(request.operator), seeded=seeded)
         self._forget()
         self._fitted_with = dict(request.parameters)
         reporter = Reporter(request.settings.callback, self, verbose=request.settings.verbose)
@@ -279,6 +281,8 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
             check_k(settings.k, self.n_features_in_)
             self._count_in_family(settings)
             warn_of_a_fresh_start(again="components_" in vars(self))
+            unit = Unit("row" if units is None else "person")
+            warn_of_another_unit(self, unit, seeded=settings.random_state is not None)
             stream = new_stream(settings, self.layout_, people=units is not None)
             self._forget()
             self._fitted_with = parameters_of_fit(self)
@@ -312,7 +316,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         self._forget()
         self._fitted_with = parameters_of_fit(self)
         self._stream = stream
-        for name in ("_unit_column", "n_features_in_", "feature_names_in_"):
+        for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         self.layout_ = self._declared = settings.layout
         declare_layout(stream.ledger, settings.layout)

@@ -77,6 +77,7 @@ def add_to_stream(
     if not in_memory.accepts(X):
         raise InvalidInputError(f"expected a block of rows in memory, got {type(X).__name__}.")
     rows = in_memory.hold(X, layout=layout, units=units)
+    stream.bind(units)  # here, since not every kind of rows returns ids with their name
     changed = _changed(rows.between(0, rows.n_rows), mean, scale)
     stream.add(_named(changed, rows.columns), units=rows.ids(units))
 

@@ -15,6 +15,7 @@ from eigenveil.privacy.gaussian import check_mu
 from eigenveil.privacy.open_ended import OpenEndedGroup
 from eigenveil.privacy.ownership import Ownership
 from eigenveil.privacy.relation import Relation
+from eigenveil.privacy.unit import Unit
 
 SEEDED = "seeded: noise comes from an injected source of bytes"
 """The reason why a ledger is not private if its noise can be reproduced."""
@@ -40,6 +41,10 @@ class Ledger(Ownership):
     `Budget`. A charge that does not fit raises `BudgetExceededError` before anything is written, and thus before
     anything is drawn. Costs add up in sequence (mu^2 for Gaussian entries, epsilon and delta for all others).
     Parallel parts cost the maximum over the parts.
+
+    *One unit.* `unit` says whom the account protects, from its first run on. A run about another unit is refused
+    (`bind`) before anything is charged, since the costs of rows and of people do not add up to a guarantee for
+    either. Charges that were made by hand before the first run count for its unit.
 
     *The spent budget* (`mu`, `epsilon`, `delta`) is bookkeeping: it says how much of the budget is used up. Where
     it depends on releases, it is not a guarantee of its own, since a filter guarantees its fixed total and not its
@@ -69,6 +74,7 @@ class Ledger(Ownership):
     def __init__(self, budget: Budget, *, relation: Relation | str = Relation.ADD_REMOVE) -> None:
         self.budget = budget
         self.relation = Relation(relation)
+        self._unit: Unit | None = None
         self._nodes: list[Entry | Parallel] = []
         self._cost = Cost()
         self._not_private: list[str] = []
@@ -147,6 +153,23 @@ class Ledger(Ownership):
         """Record what the user declares to be public, or what the relation makes public. It costs nothing."""
         return self._append(Entry(what=what, kind="declared", note=note, purpose=purpose))
 
+    def bind(self, unit: Unit) -> None:
+        """Make this the unit of the account, before a run charges anything. Raise if it already has another."""
+        self.refuse_copy()
+        root = self._root
+        with root._lock:
+            root.check_unit(unit)
+            if root._unit is not None:
+                return
+            root._unit = unit
+        for keep in tuple(root._keepers):
+            keep()
+
+    def check_unit(self, unit: Unit) -> None:
+        """Raise if the account is about another unit."""
+        if self.unit not in (None, unit):
+            raise self.unit.other(unit)
+
     def mark_not_private(self, reason: str) -> None:
         """Mark the ledger permanently as not private; every display and file of the ledger reports it."""
         root = self._root
@@ -222,6 +245,11 @@ class Ledger(Ownership):
             self._root._watchers.remove(watcher)
 
     # -- totals ----------------------------------------------------------------------------------
+
+    @property
+    def unit(self) -> Unit | None:
+        """Whom the guarantee protects: the unit of all runs on this ledger. None before the first run."""
+        return self._root._unit
 
     @property
     def cost(self) -> Cost:
@@ -308,7 +336,7 @@ class Ledger(Ownership):
         """Return a copy of the ledger that `to_json` wrote; `adopt` makes the copy the account."""
         content = ledger_text.read_json(text)
         ledger = cls(content.budget, relation=content.relation)
-        ledger._nodes, ledger._not_private = content.nodes, content.reasons
+        ledger._unit, ledger._nodes, ledger._not_private = content.unit, content.nodes, content.reasons
         ledger._cost = sequential_cost(content.nodes)
         if not ledger._fits(ledger._cost):
             raise InvalidInputError("the entries of this ledger exceed its own budget.")

@@ -42,9 +42,10 @@ from eigenveil.engines import Engine, LocalEngine
 from eigenveil.engines.plans import StreamBatches
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil
-from eigenveil.privacy import Budget, Ledger, Relation
+from eigenveil.privacy import Budget, Ledger, Relation, Unit
 from eigenveil.privacy.ledger import as_account
 from eigenveil.privacy.uncopied import Uncopied
+from eigenveil.sources.people.in_memory import name_of
 from eigenveil.units import Units
 
 
@@ -188,20 +189,29 @@ class TrackedStream(Uncopied):
             Any number of rows, with the same columns as the first block.
         units : array-like of ids, or str
             Only with ``units="people"``: the id of the person that each row belongs to, as whole numbers or text,
-            or the name of the column of ids. Only the first row ever of a person counts, valid or invalid. Later
-            rows leave their slots empty, and so do rows without an id. How arrivals are cut into blocks makes no
-            difference.
+            or the name of the column of ids, the same in all blocks. Only the first row ever of a person counts,
+            valid or invalid. Later rows leave their slots empty, and so do rows without an id. How arrivals are cut
+            into blocks makes no difference.
         """
         self.ledger.refuse_copy()
         source, ids = self._reader.open(block, units)
         if self._reader.check_columns(source):
             assert self.batch_size is not None, "the number of columns is known"
             self._warn(small_batches(self.batch_size, curve_count_noise(self.budget.mu)))
+        self.bind(units)
         start = 0
         for piece in source.blocks():
             rows = int(piece.values.shape[0])
             self._take(piece.values, None if ids is None else ids[start : start + rows])
             start += rows
+
+    def bind(self, units: Any) -> None:
+        """Write to the ledger whose rows these are. Raise if they are not of the people of earlier blocks.
+
+        Ids without a name count as ids of the same people; ids of another column are those of other people.
+        """
+        unit = Unit("row") if units is None else Unit.of_ids(name_of(units), known=self.ledger.unit)
+        self.ledger.bind(unit)
 
     def partial_fit(self, block: Any, *, units: Any = None) -> Self:
         """Add rows as `add` does, and return the stream."""
@@ -389,6 +399,8 @@ class TrackedStream(Uncopied):
         ledger = as_account(record.ledger)
         if ledger.budget != stream.budget or ledger.relation is not Relation.EMPTY_SLOT:
             raise InvalidInputError("the ledger of this checkpoint differs from its stream in budget or relation.")
+        if ledger.unit is not None and ledger.unit.kind != ("person" if record.options.people else "row"):
+            raise InvalidInputError("the ledger of this checkpoint is about another unit than its stream.")
         seed, position = record.options.random_state, record.seeded_position
         stream._partition.end = record.closed_slots
         stream._attach(ledger, None if seed is None else SeededBytes(seed, position=position or 0))
