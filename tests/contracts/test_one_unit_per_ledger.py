@@ -49,11 +49,14 @@ def ways(table, tmp_path_factory):
             {"column": "patient", "other": "doctor", "array": ids},
             str(folder / "plain.parquet"),
         ),
-        "cluster": (dd.from_pandas(table, npartitions=2), {"column": "patient", "other": "doctor"}, None),
+        "cluster": (
+            dd.from_pandas(table, npartitions=2),
+            {"column": "patient", "other": "doctor"},
+            dd.from_pandas(table[COLUMNS], npartitions=2),
+        ),
     }
     found = {}
     for way, (data, by, plain) in kinds.items():
-        plain = dd.from_pandas(table[COLUMNS], npartitions=2) if plain is None else plain
         found[way] = {"rows": (plain, None)}
         for unit, given in by.items():
             found[way][unit] = (data if isinstance(given, str) else plain, given)
@@ -162,7 +165,7 @@ def test_partial_fit_keeps_to_its_people(table, kind, layout, tmp_path):
         before = again.stream.ledger.to_json()
         with pytest.raises(InvalidInputError, match="expected blocks with units"):
             again.partial_fit(table[COLUMNS])
-        with pytest.raises(InvalidInputError, match="same patient.*but this run is about"):
+        with pytest.raises(InvalidInputError, match=r"same patient.*but this run is about"):
             again.partial_fit(table[["doctor", *COLUMNS]], units="doctor")
         assert again.stream.ledger.to_json() == before
 
@@ -189,7 +192,7 @@ def test_a_ledger_file(ways, first, second, tmp_path):
         assert read_ledger(book).mu > json.loads(before)["entries"][0]["mu"]
 
 
-def test_the_unit_is_on_the_disk_before_noise_is_drawn(ways, tmp_path):
+def test_the_unit_is_on_the_disk_before_noise_is_drawn(tmp_path):
     book = tmp_path / "book.json"
     account = Account(path=book, requested=RequestedBudget(fit=Budget.from_mu(1.0)))
     with open_ledger(account) as ledger:

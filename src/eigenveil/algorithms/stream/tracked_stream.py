@@ -190,8 +190,8 @@ class TrackedStream(Uncopied):
         units : array-like of ids, or str
             Only with ``units="people"``: the id of the person that each row belongs to, as whole numbers or text,
             or the name of the column of ids, the same in all blocks. Only the first row ever of a person counts,
-            valid or invalid. Later rows leave their slots empty, and so do rows without an id. How arrivals are cut
-            into blocks makes no difference.
+            valid or invalid. Later rows leave their slots empty, and so do rows without an id. How arrivals are
+            cut into blocks makes no difference.
         """
         self.ledger.refuse_copy()
         source, ids = self._reader.open(block, units)
