@@ -617,9 +617,9 @@ ACCOUNTS = (
     ),
     Mutant(
         "a ledger takes runs about other people",
-        "src/eigenveil/privacy/ledger.py",
-        "if self.unit not in (None, unit):",
-        "if self.unit is not None and self.unit.kind != unit.kind:",
+        "src/eigenveil/privacy/unit.py",
+        "if known not in (None, unit):",
+        "if known is not None and known.kind != unit.kind:",
         ("tests/contracts/test_one_unit_per_ledger.py",),
     ),
     Mutant(
@@ -653,7 +653,7 @@ ACCOUNTS = (
     Mutant(
         "blocks of a stream are of any people",
         "src/eigenveil/algorithms/stream/tracked_stream.py",
-        "        self.bind(units)\n        start = 0",
+        "        bind_block(self.ledger, units)\n        start = 0",
         "        start = 0",
         ("tests/contracts/test_one_unit_per_ledger.py",),
     ),

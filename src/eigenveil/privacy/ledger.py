@@ -7,15 +7,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from eigenveil.errors import BudgetExceededError, InvalidInputError, NotDisjointError
+from eigenveil.errors import InvalidInputError, NotDisjointError
 from eigenveil.privacy import ledger_text
 from eigenveil.privacy.budget import Budget, delta_of, epsilon_of
 from eigenveil.privacy.entries import Cost, DisjointParts, Entry, Parallel, Purpose, sequential_cost
 from eigenveil.privacy.gaussian import check_mu
 from eigenveil.privacy.open_ended import OpenEndedGroup
-from eigenveil.privacy.ownership import Ownership
 from eigenveil.privacy.relation import Relation
-from eigenveil.privacy.unit import Unit
+from eigenveil.privacy.unit import AboutOneUnit
 
 SEEDED = "seeded: noise comes from an injected source of bytes"
 """The reason why a ledger is not private if its noise can be reproduced."""
@@ -24,7 +23,7 @@ _SLACK = 1e-10
 """Shares may exceed the budget by rounding errors of this relative size; `Budget` holds back ten times as much."""
 
 
-class Ledger(Ownership):
+class Ledger(AboutOneUnit):
     """An append-only account of all releases, which refuses every charge that would exceed the budget.
 
     Parameters
@@ -74,7 +73,7 @@ class Ledger(Ownership):
     def __init__(self, budget: Budget, *, relation: Relation | str = Relation.ADD_REMOVE) -> None:
         self.budget = budget
         self.relation = Relation(relation)
-        self._unit: Unit | None = None
+        self._unit = None
         self._nodes: list[Entry | Parallel] = []
         self._cost = Cost()
         self._not_private: list[str] = []
@@ -153,23 +152,6 @@ class Ledger(Ownership):
         """Record what the user declares to be public, or what the relation makes public. It costs nothing."""
         return self._append(Entry(what=what, kind="declared", note=note, purpose=purpose))
 
-    def bind(self, unit: Unit) -> None:
-        """Make this the unit of the account, before a run charges anything. Raise if it already has another."""
-        self.refuse_copy()
-        root = self._root
-        with root._lock:
-            root.check_unit(unit)
-            if root._unit is not None:
-                return
-            root._unit = unit
-        for keep in tuple(root._keepers):
-            keep()
-
-    def check_unit(self, unit: Unit) -> None:
-        """Raise if the account is about another unit."""
-        if self.unit not in (None, unit):
-            raise self.unit.other(unit)
-
     def mark_not_private(self, reason: str) -> None:
         """Mark the ledger permanently as not private; every display and file of the ledger reports it."""
         root = self._root
@@ -245,11 +227,6 @@ class Ledger(Ownership):
             self._root._watchers.remove(watcher)
 
     # -- totals ----------------------------------------------------------------------------------
-
-    @property
-    def unit(self) -> Unit | None:
-        """Whom the guarantee protects: the unit of all runs on this ledger. None before the first run."""
-        return self._root._unit
 
     @property
     def cost(self) -> Cost:
@@ -368,7 +345,7 @@ class Ledger(Ownership):
                     f'"{entry.what}" was charged too late: this part is finished; nothing was drawn.'
                 )
             if not self._fits(self._cost_of_own_units() + entry.cost):
-                self._refuse(entry)
+                raise ledger_text.overspending(self, entry)
             self._spend(self._cost + entry.cost)  # first, so that an interrupt hides no cost
             self._nodes.append(entry)
         for keep in tuple(self._root._keepers):
@@ -401,21 +378,6 @@ class Ledger(Ownership):
             total.mu_squared <= self.budget.mu**2 * (1 + slack)
             and total.epsilon <= self.budget.epsilon_aside * (1 + slack)
             and total.delta <= self.budget.delta_aside * (1 + slack)
-        )
-
-    def _refuse(self, entry: Entry) -> None:
-        hint = "Nothing was drawn. Ask for less, release fewer results, or start with a larger budget."
-        if entry.kind == "gaussian":
-            raise BudgetExceededError(
-                f'"{entry.what}" asks for mu = {entry.mu:g}, '
-                f"but {self.remaining_mu:g} of {self.budget.mu:g} is left.",
-                hint=hint,
-            )
-        epsilon, delta = self.remaining_aside
-        raise BudgetExceededError(
-            f'"{entry.what}" asks for ({entry.epsilon:g}, {entry.delta:g}), but ({epsilon:g}, {delta:g}) '
-            f"of the ({self.budget.epsilon_aside:g}, {self.budget.delta_aside:g}) set aside is left.",
-            hint=hint + " Releases without Gaussian noise are paid from epsilon_aside and delta_aside.",
         )
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigenveil._printable import printable
-from eigenveil.errors import EigenveilError, InvalidInputError
+from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError
 from eigenveil.privacy.budget import Budget
 from eigenveil.privacy.entries import Entry, Parallel, sequential_cost
 from eigenveil.privacy.ledger_fields import check_ledger
@@ -43,6 +43,20 @@ def verdict(ledger: Ledger) -> str:
     spent += f" spent, {ledger.relation.value}"
     spent += "" if ledger.unit is None else f", one unit: {printable(str(ledger.unit))}"
     return spent if ledger.private else f"NOT PRIVATE: {'; '.join(ledger.reasons)} ({spent})"
+
+
+def overspending(ledger: Ledger, entry: Entry) -> BudgetExceededError:
+    """Return the error for a charge that does not fit."""
+    hint = "Nothing was drawn. Ask for less, release fewer results, or start with a larger budget."
+    budget, (epsilon, delta) = ledger.budget, ledger.remaining_aside
+    if entry.kind == "gaussian":
+        left = f"{ledger.remaining_mu:g} of {budget.mu:g} is left."
+        return BudgetExceededError(f'"{entry.what}" asks for mu = {entry.mu:g}, but {left}', hint=hint)
+    return BudgetExceededError(
+        f'"{entry.what}" asks for ({entry.epsilon:g}, {entry.delta:g}), but ({epsilon:g}, {delta:g}) '
+        f"of the ({budget.epsilon_aside:g}, {budget.delta_aside:g}) set aside is left.",
+        hint=hint + " Releases without Gaussian noise are paid from epsilon_aside and delta_aside.",
+    )
 
 
 def as_text(ledger: Ledger) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from eigenveil.errors import InvalidInputError
+from eigenveil.privacy.ownership import Ownership
 
 Kind = Literal["row", "person", "matrix"]
 
@@ -87,3 +88,32 @@ class Unit:
         if self.by is None:
             return f"If they are the same people, pass the ids without their name: an array. Else {another}"
         return f"Pass {self.by!r} as units, or {another}"
+
+
+class AboutOneUnit(Ownership):
+    """Mix-in of `Ledger`: an account is about one unit, that of its first run."""
+
+    _unit: Unit | None
+
+    @property
+    def unit(self) -> Unit | None:
+        """Whom the guarantee protects: the unit of all runs on this ledger. None before the first run."""
+        return self._root._unit
+
+    def bind(self, unit: Unit) -> None:
+        """Make this the unit of the account, before a run charges anything. Raise if it has another."""
+        self.refuse_copy()
+        root = self._root
+        with root._lock:
+            root.check_unit(unit)
+            if root._unit is not None:
+                return
+            root._unit = unit
+        for keep in tuple(root._keepers):
+            keep()
+
+    def check_unit(self, unit: Unit) -> None:
+        """Raise if the account is about another unit."""
+        known = self.unit
+        if known not in (None, unit):
+            raise known.other(unit)

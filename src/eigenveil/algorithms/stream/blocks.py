@@ -8,10 +8,12 @@ from eigenveil.algorithms.open_units import check_k
 from eigenveil.algorithms.release_warnings import warn_if_not_compiled
 from eigenveil.algorithms.stream.options import StreamOptions
 from eigenveil.errors import InvalidInputError
+from eigenveil.privacy import Ledger, Unit
 from eigenveil.sources import Layout, Source, open_source
 from eigenveil.sources.memory import in_memory
 from eigenveil.sources.memory.rows import RowsSource
 from eigenveil.sources.people.identities import identities
+from eigenveil.sources.people.in_memory import name_of
 
 Schema = tuple[int, tuple[str, ...] | None]
 """Number of columns, and their names if they have any."""
@@ -77,3 +79,11 @@ class BlockReader:
                 hint="Write an id the same way in every block. Otherwise a person who returns is not recognised.",
             )
         self.id_kind = self.id_kind or kind
+
+
+def bind_block(ledger: Ledger, units: Any) -> None:
+    """Write to the ledger of a stream whose rows these are. Raise if they are not of the people of earlier blocks.
+
+    Ids without a name count as ids of the same people; ids of another column are those of other people.
+    """
+    ledger.bind(Unit("row") if units is None else Unit.of_ids(name_of(units), known=ledger.unit))

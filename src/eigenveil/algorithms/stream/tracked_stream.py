@@ -26,7 +26,7 @@ from eigenveil.algorithms.diagnostics import StreamDiagnostics
 from eigenveil.algorithms.release import Release, signed
 from eigenveil.algorithms.release_warnings import Code, ReleaseWarning, bad_rows, show, small_batches
 from eigenveil.algorithms.stream.batch import USE_CHECKPOINTS, OpenBatch, Seen
-from eigenveil.algorithms.stream.blocks import BlockReader, Schema
+from eigenveil.algorithms.stream.blocks import BlockReader, Schema, bind_block
 from eigenveil.algorithms.stream.checkpoint import Checkpoint
 from eigenveil.algorithms.stream.options import MEMORY, ONE_SLOT, StreamOptions, declare_public
 from eigenveil.algorithms.stream.round import (
@@ -42,10 +42,9 @@ from eigenveil.engines import Engine, LocalEngine
 from eigenveil.engines.plans import StreamBatches
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil
-from eigenveil.privacy import Budget, Ledger, Relation, Unit
+from eigenveil.privacy import Budget, Ledger, Relation
 from eigenveil.privacy.ledger import as_account
 from eigenveil.privacy.uncopied import Uncopied
-from eigenveil.sources.people.in_memory import name_of
 from eigenveil.units import Units
 
 
@@ -198,20 +197,12 @@ class TrackedStream(Uncopied):
         if self._reader.check_columns(source):
             assert self.batch_size is not None, "the number of columns is known"
             self._warn(small_batches(self.batch_size, curve_count_noise(self.budget.mu)))
-        self.bind(units)
+        bind_block(self.ledger, units)
         start = 0
         for piece in source.blocks():
             rows = int(piece.values.shape[0])
             self._take(piece.values, None if ids is None else ids[start : start + rows])
             start += rows
-
-    def bind(self, units: Any) -> None:
-        """Write to the ledger whose rows these are. Raise if they are not of the people of earlier blocks.
-
-        Ids without a name count as ids of the same people; ids of another column are those of other people.
-        """
-        unit = Unit("row") if units is None else Unit.of_ids(name_of(units), known=self.ledger.unit)
-        self.ledger.bind(unit)
 
     def partial_fit(self, block: Any, *, units: Any = None) -> Self:
         """Add rows as `add` does, and return the stream."""
@@ -395,12 +386,11 @@ class TrackedStream(Uncopied):
     @classmethod
     def _from_record(cls, record: PublicRecord, engine: Engine | None) -> Self:
         stream = cls(**dataclasses.asdict(record.options), engine=engine)
-        # the file is the account, and `Checkpoint.take` makes this stream the one that holds it
-        ledger = as_account(record.ledger)
-        if ledger.budget != stream.budget or ledger.relation is not Relation.EMPTY_SLOT:
-            raise InvalidInputError("the ledger of this checkpoint differs from its stream in budget or relation.")
-        if ledger.unit is not None and ledger.unit.kind != ("person" if record.options.people else "row"):
-            raise InvalidInputError("the ledger of this checkpoint is about another unit than its stream.")
+        ledger = as_account(record.ledger)  # the file is the account, and this stream becomes its holder
+        kinds = (None, "person" if record.options.people else "row")
+        alike = ledger.budget == stream.budget and (ledger.unit and ledger.unit.kind) in kinds
+        if not alike or ledger.relation is not Relation.EMPTY_SLOT:
+            raise InvalidInputError("the ledger of this checkpoint does not fit its stream.")
         seed, position = record.options.random_state, record.seeded_position
         stream._partition.end = record.closed_slots
         stream._attach(ledger, None if seed is None else SeededBytes(seed, position=position or 0))
