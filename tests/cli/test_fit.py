@@ -271,6 +271,7 @@ def test_a_ledger_file_of_people_refuses_their_rows(eigenveil, folder, tmp_path)
         "age,income",
         "--algorithm",
         "dp-gauss-1",
+        "--json",
     )
     people = eigenveil(*fit, "--units", "person_id", "--cap-epsilon", 3, "--out", model)
     assert people.code == 0, people.err
