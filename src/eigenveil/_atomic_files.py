@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from eigenveil._forks import at_start_of_child, this_process
 from eigenveil.errors import EigenveilError, InvalidInputError
 
 try:
@@ -60,17 +61,17 @@ def replacing(whole: pathlib.Path, *, last_check: Callable[[], object] = lambda:
 
     A process that is forked within the block leaves the file to its parent.
     """
-    part, writer = beside(whole), os.getpid()
+    part, writer = beside(whole), this_process()
     with finished_before_exit():
         try:
             yield part
-            if os.getpid() == writer:
+            if this_process() == writer:
                 to_disk(part)
                 last_check()
                 part.replace(whole)
                 to_disk(whole.parent)
         finally:
-            if os.getpid() == writer:
+            if this_process() == writer:
                 with contextlib.suppress(OSError):  # the first error matters
                     if part.is_dir():
                         shutil.rmtree(part)
@@ -89,8 +90,7 @@ class _Writes:
     def __init__(self) -> None:
         self._start()
         atexit.register(self._finish)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._start)
+        at_start_of_child(self._start)
 
     def _start(self) -> None:
         """Count from nothing, with a lock that no other thread can hold."""
@@ -289,8 +289,7 @@ class _OfThread(threading.local):
 _OF_THREAD = _OfThread()
 _OPEN: weakref.WeakSet[_Opened] = weakref.WeakSet()
 """All files that this process has opened for their locks."""
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_close_in_child)
+at_start_of_child(_close_in_child)
 
 
 def _is_at(file: _Opened, path: pathlib.Path) -> bool:

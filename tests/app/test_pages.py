@@ -386,7 +386,7 @@ def test_a_model_that_cannot_be_saved_still_has_a_report(visitor, folder, tmp_pa
 def test_a_ledger_that_is_not_private_is_named(visitor, folder, tmp_path):
     book = tmp_path / "book.json"
     ledger = Ledger(ev.Budget.from_epsilon_delta(3.0, 1e-6))
-    ev.DPPCA(1, ledger=ledger, random_state=0).fit(folder / "rows.npy")
+    ev.DPPCA(1, ledger=ledger, random_state=0).fit(folder / "people.parquet", units="person_id")
     book.write_text(ledger.to_json())
     page = visitor.plan(folder / "people.parquet", unit="0", ledger=str(book))
     assert "NOT PRIVATE: seeded" in words(page)

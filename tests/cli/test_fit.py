@@ -259,6 +259,33 @@ def test_dp_gauss_2_on_a_ledger_without_its_part_gives_a_hint(eigenveil, folder,
         assert "dp-gauss-1, which need no such part" in answer.err
 
 
+def test_a_ledger_file_of_people_refuses_their_rows(eigenveil, folder, tmp_path):
+    """Found in a review: both fits were accepted, and no artefact said whom it protects."""
+    book, model = tmp_path / "budget.json", tmp_path / "model"
+    fit = (
+        "fit",
+        folder / "people.parquet",
+        "--ledger",
+        book,
+        "--columns",
+        "age,income",
+        "--algorithm",
+        "dp-gauss-1",
+        "--json",
+    )
+    people = eigenveil(*fit, "--units", "person_id", "--cap-epsilon", 3, "--out", model)
+    assert people.code == 0, people.err
+    words, before = "one person (all rows with the same person_id)", book.read_bytes()
+    assert f"one unit: {words}" in eigenveil("inspect", model).out
+    for more in ([], ["--plan-only"]):
+        rows = eigenveil(*fit, *more)
+        assert rows.code == 1, rows.err
+        assert f"the ledger is about {words}, but this run is about one row" in rows.err
+        assert "Pass 'person_id' as units" in rows.err
+    assert book.read_bytes() == before
+    assert eigenveil(*fit, "--units", "person_id").code == 0
+
+
 def on_ledger(folder, book):
     """Return the arguments of a quick fit that spends epsilon = 0.5."""
     rows = folder / "rows.parquet"

@@ -342,7 +342,7 @@ CHANGED = {"epsilon": 7.0, "delta": 0.3, "algorithm": "dp-gauss-1", "relation": 
 def test_parameters_changed_since_the_fit_are_not_its_guarantee(name):
     pca = DPPCA(2, delta=1e-7).fit(rows())
     pca.set_params(**{name: CHANGED[name]})
-    cost = "the fit cost epsilon = 1, delta = 1e-07, add-remove"
+    cost = "the fit cost epsilon = 1, delta = 1e-07, add-remove, one unit: one row"
     for shown in (repr(pca), pca._repr_html_(), pca._repr_mimebundle_()["text/html"]):
         assert f"{cost} ({name} changed since)" in shown
     assert f"{cost};" in repr(pca.set_params(**DPPCA(2, delta=1e-7).get_params()))
@@ -355,7 +355,7 @@ def test_a_seed_taken_back_after_the_fit_changes_nothing():
     assert "epsilon = 1.5" not in repr(pca)
     assert "<p>NOT PRIVATE: seeded" in pca._repr_html_()
     pca.fit(rows())
-    assert "the fit cost epsilon = 1.5, delta = 1e-06, add-remove;" in repr(pca)
+    assert "the fit cost epsilon = 1.5, delta = 1e-06, add-remove, one unit: one row;" in repr(pca)
 
 
 def test_what_is_absent_tells_of_the_algorithm_of_the_fit():
@@ -367,7 +367,7 @@ def test_what_is_absent_tells_of_the_algorithm_of_the_fit():
 
 
 def test_a_second_fit_leaves_nothing_of_the_first():
-    """`_unit_column` stayed after a fit to what `samples` made, and `transform` looked for names."""
+    """The unit column stayed after a fit to what `samples` made, and `transform` looked for names."""
     X = rows()
     frame = pd.DataFrame(X, columns=NAMES).assign(who=np.arange(len(X)))
     fits = {
@@ -386,8 +386,9 @@ def test_a_second_fit_leaves_nothing_of_the_first():
         fits[second](fits[first](both).set_params(**alone.get_params()))
         fits[second](alone)
         assert set(vars(both)) == set(vars(alone)), (first, second)
-        for name in ("_unit_column", "n_features_in_", "_fitted_with"):
+        for name in ("n_features_in_", "_fitted_with"):
             assert vars(both)[name] == vars(alone)[name], (first, second)
+        assert both.ledger_.unit == alone.ledger_.unit
         named = frame if second == "frame with units" else frame[NAMES]
         given = named if "feature_names_in_" in vars(alone) else X
         np.testing.assert_array_equal(both.transform(given), alone.transform(given))

@@ -164,7 +164,7 @@ CONTENT = [
     (("attributes", "n_samples_seen_"), -1),
     (("attributes", "feature_names_in_"), ["a"]),
     (("attributes", "feature_names_in_"), [1, 2, 3, 4]),
-    (("attributes", "_unit_column"), 3),
+    (("attributes", "_unit_column"), "who"),
     (("attributes", "_sklearn_output_config"), {"dict": [["transform", 3]]}),
     (("attributes", "__class__"), "x"),
     (("attributes", "transform"), 1),

@@ -165,7 +165,7 @@ def test_parameters_that_state_the_cost_are_those_of_the_fit(tmp_path):
     model.set_params(**changed, n_components=4, whiten=True)
     again = round_trip(model, tmp_path)
     assert again.get_params() == {**fitted, "whiten": True}  # which belongs to `transform`, not to the fit
-    assert "the fit cost epsilon = 0.5, delta = 1e-06, add-remove;" in repr(again)
+    assert "the fit cost epsilon = 0.5, delta = 1e-06, add-remove, one unit: one row;" in repr(again)
     kept = json.loads((tmp_path / "model" / "model.json").read_text())["content"]["parameters"]
     assert (kept["epsilon"], kept["delta"], kept["random_state"]) == (0.5, 1e-6, None)
 

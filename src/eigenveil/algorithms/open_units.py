@@ -11,8 +11,8 @@ from eigenveil.engines import DaskEngine, Engine, LocalEngine
 from eigenveil.engines.engine_choice import engine_for
 from eigenveil.errors import BudgetExceededError, InvalidInputError
 from eigenveil.mechanisms import SeededBytes, Veil
-from eigenveil.operators import as_operator
-from eigenveil.privacy import Budget, Ledger, Purpose, Relation
+from eigenveil.operators import Operator, as_operator
+from eigenveil.privacy import Budget, Ledger, Purpose, Relation, Unit
 from eigenveil.sources import Layout
 from eigenveil.units import Units
 
@@ -25,7 +25,8 @@ class RunArguments(TypedDict, total=False):
     relation : {"add-remove", "replace"}
         Neighbouring relation.
     ledger : Ledger, optional
-        Ledger to charge, which several runs may share. A run that does not fit into its budget is refused at once.
+        Ledger to charge, which several runs may share. A run that does not fit into its budget is refused at once,
+        and so is one about another unit (rows, or other people) than the runs before it.
         None: a new ledger.
     random_state : int, optional
         Seed, for tests and teaching. The ledger is then marked "not private".
@@ -96,8 +97,15 @@ def open_units(
             f"the ledger has the relation {ledger.relation.value}, but this run has {relation.value}.",
             hint="Pass the relation of the ledger, or use another ledger.",
         )
-    _refuse_overspending(ledger, budget)
+    if not ledger.can_afford(budget):
+        epsilon_left, delta_left = ledger.remaining_aside
+        raise BudgetExceededError(
+            f"this run asks for mu = {budget.mu:g} and ({budget.epsilon_aside:g}, {budget.delta_aside:g}), but "
+            f"the ledger has mu = {ledger.remaining_mu:g} and ({epsilon_left:g}, {delta_left:g}) left.",
+            hint="Nothing was drawn. Ask for less, or start a ledger with a larger budget.",
+        )
     operator = as_operator(data)
+    ledger.bind(unit_of(operator))
     engine = engine_for(operator, engine)
     source = getattr(operator, "source", None)
     declare_layout(ledger, Layout() if source is None else source.layout)
@@ -108,6 +116,13 @@ def open_units(
         engine=engine,
         stated=(epsilon, delta),
     )
+
+
+def unit_of(operator: Operator) -> Unit:
+    """Return what a unit of these data is, as the ledger records it."""
+    if operator.single_rows:
+        return Unit("row")
+    return Unit("person", by=getattr(operator, "by", None)) if operator.has_rows else Unit("matrix")
 
 
 def declare_layout(ledger: Ledger, layout: Layout) -> None:
@@ -125,19 +140,3 @@ def check_k(k: int, d: int) -> int:
             "After a fit, pca.components_for(0.9) computes that number from the variances that were bought.",
         )
     return k
-
-
-def _refuse_overspending(ledger: Ledger, budget: Budget) -> None:
-    slack = 1 + 1e-10
-    epsilon, delta = ledger.remaining_aside
-    fits = (
-        budget.mu <= ledger.remaining_mu * slack
-        and budget.epsilon_aside <= epsilon * slack
-        and budget.delta_aside <= delta * slack
-    )
-    if not fits:
-        raise BudgetExceededError(
-            f"this run asks for mu = {budget.mu:g} and ({budget.epsilon_aside:g}, {budget.delta_aside:g}), but "
-            f"the ledger has mu = {ledger.remaining_mu:g} and ({epsilon:g}, {delta:g}) left.",
-            hint="Nothing was drawn. Ask for less, or start a ledger with a larger budget.",
-        )

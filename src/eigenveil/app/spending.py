@@ -9,7 +9,7 @@ from pathlib import Path
 from eigenveil.app.choices import Choices
 from eigenveil.errors import InvalidInputError
 from eigenveil.persistence.ledger_file import ledger_before_fit
-from eigenveil.privacy import Ledger
+from eigenveil.privacy import Ledger, Unit
 from eigenveil.privacy.budget import epsilon_of
 
 
@@ -47,7 +47,7 @@ class Spending:
 
 
 def spending(choices: Choices) -> Spending:
-    """Return the ledger before and after a fit. Writes nothing. Raise if the ledger has another relation."""
+    """Return the ledger before and after a fit. Raise if the ledger has another relation or unit."""
     account, requested = choices.account(), choices.requested()
     ledger = Ledger(requested.whole) if account is None else ledger_before_fit(account)
     if account is not None and ledger.relation.value != account.relation:
@@ -55,6 +55,7 @@ def spending(choices: Choices) -> Spending:
             f"the ledger has the relation {ledger.relation.value}, but this page fits with {account.relation}.",
             hint=f"Name another ledger file, or use the command line: --relation {ledger.relation.value}.",
         )
+    ledger.check_unit(Unit("row") if choices.units is None else Unit("person", by=choices.units))
     mu, cost = math.hypot(ledger.mu, requested.whole.mu), ledger.cost
     return Spending(
         file=choices.ledger,

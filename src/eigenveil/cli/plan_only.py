@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eigenveil._printable import printable
+from eigenveil.algorithms.open_units import unit_of
 from eigenveil.cli.console import print_json
 from eigenveil.cli.score_map import ScoreMapRequest
 from eigenveil.estimators.request import FitRequest
@@ -28,7 +29,6 @@ class PlannedFit:
     request: FitRequest
     requested: RequestedBudget
     map_request: ScoreMapRequest | None
-    units: str | None
 
 
 def show_plan(plan: PlannedFit, ledger: Ledger | None, *, as_json: bool) -> None:
@@ -39,12 +39,13 @@ def show_plan(plan: PlannedFit, ledger: Ledger | None, *, as_json: bool) -> None
     else:
         Console(highlight=False).print(_as_table(plain))
     if ledger is not None:
+        ledger.check_unit(unit_of(plan.request.operator))
         refuse_overspending(plan.requested, ledger)
 
 
 def plan_as_dict(plan: PlannedFit, ledger: Ledger | None) -> dict[str, Any]:
     """Return the plan as values for JSON."""
-    settings, units, map_request, fit = plan.request.settings, plan.units, plan.map_request, plan.request.plan()
+    settings, map_request, fit = plan.request.settings, plan.map_request, plan.request.plan()
     groups = None if map_request is None or map_request.groups is None else list(map_request.groups.labels)
     account = None
     if ledger is not None:
@@ -59,7 +60,7 @@ def plan_as_dict(plan: PlannedFit, ledger: Ledger | None) -> dict[str, Any]:
         "encode": fit.layout.plain["encode"],
         "fill": fit.layout.plain["fill"],
         "n_components": fit.k,
-        "unit": "row" if units is None else f"all rows with one {units}",
+        "unit": str(unit_of(plan.request.operator)),
         "epsilon": settings.epsilon,
         "delta": settings.delta,
         "mu": fit.budget.mu,

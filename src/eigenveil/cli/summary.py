@@ -41,6 +41,7 @@ def as_plain(model: Any, scores: Any = None) -> dict[str, Any]:
         "epsilon": fitted["epsilon"],
         "delta": fitted["delta"],
         "relation": ledger.relation.value,
+        "unit": None if ledger.unit is None else str(ledger.unit),
         "algorithm": fitted["algorithm"],
         "n_components": model.n_components_,
         "n_features": model.n_features_in_,
@@ -148,6 +149,7 @@ def _lines(plain: dict[str, Any]) -> list[str]:
         f"{plain['n_components']} components of {plain['n_features']} columns{units}, by {plain['algorithm']}",
         *(f"{what}: {how}" for what, how in Layout.of(encode=plain["encode"], fill=plain["fill"]).declared()),
         f"{verdict}; the fit cost epsilon = {plain['epsilon']:g}, delta = {plain['delta']:g}, {plain['relation']}",
+        *([] if plain["unit"] is None else [f"one unit: {plain['unit']}"]),
         f"ledger: {plain['spent']['entries']} entries, {so_far} of {total} spent, at the same delta",
         *([] if plain["components_for"] is None else [plain["components_for"]["text"]]),
     ]

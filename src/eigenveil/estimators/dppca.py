@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from eigenveil._typing import FloatArray
 from eigenveil.algorithms import TrackedStream
-from eigenveil.algorithms.open_units import check_k
+from eigenveil.algorithms.open_units import check_k, unit_of
 from eigenveil.algorithms.release_warnings import show
 from eigenveil.engines import Engine
 from eigenveil.errors import InvalidInputError
@@ -20,7 +20,7 @@ from eigenveil.estimators.missing_attributes import FITTED
 from eigenveil.estimators.model import ReleasedModel
 from eigenveil.estimators.per_column import read_scales
 from eigenveil.estimators.progress import CallbackSupportMixin, Progress, Reporter, with_callbacks
-from eigenveil.estimators.refit_guard import Family, check_search, warn_of_relatives
+from eigenveil.estimators.refit_guard import Family, check_search, warn_of_another_unit, warn_of_relatives
 from eigenveil.estimators.request import FitRequest
 from eigenveil.estimators.settings import Settings, changed_since, parameters_of_fit, read_settings
 from eigenveil.estimators.streaming import (
@@ -31,7 +31,7 @@ from eigenveil.estimators.streaming import (
     warn_of_a_fresh_start,
 )
 from eigenveil.estimators.uncertainty import UncertaintyMixin
-from eigenveil.privacy import Ledger
+from eigenveil.privacy import Ledger, Unit
 from eigenveil.sources import Layout
 
 
@@ -251,6 +251,8 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         if stream is not None and stream.arrivals:
             dropped = f"{stream.open_slots} rows of its open batch are dropped"
             warn_of_a_fresh_start("fit", f"the stream is discarded, {dropped}")
+        seeded = request.settings.random_state is not None
+        warn_of_another_unit(self, unit_of(request.operator), seeded=seeded)
         self._forget()
         self._fitted_with = dict(request.parameters)
         reporter = Reporter(request.settings.callback, self, verbose=request.settings.verbose)
@@ -291,6 +293,8 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
             self._count_in_family(settings)
             if "components_" in vars(self):
                 warn_of_a_fresh_start("partial_fit", "the earlier fit is discarded")
+            unit = Unit("row" if units is None else "person")
+            warn_of_another_unit(self, unit, seeded=settings.random_state is not None)
             stream = new_stream(settings, self.layout_, people=units is not None)
             self._forget()
             self._fitted_with = parameters_of_fit(self)
@@ -327,7 +331,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         self._forget()
         self._fitted_with = parameters_of_fit(self)
         self._stream = stream
-        for name in ("_unit_column", "n_features_in_", "feature_names_in_"):
+        for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         self.layout_ = settings.layout
         if stream.schema is not None:

@@ -14,6 +14,7 @@ from eigenveil.engines import DaskEngine
 from eigenveil.engines.engine_choice import read_engine
 from eigenveil.errors import InvalidInputError
 from eigenveil.operators import Operator, PeopleOperator, RowsOperator, is_operator
+from eigenveil.privacy import Unit
 from eigenveil.sources import Layout, Source, open_with
 from eigenveil.sources.clusters import dask_collections
 from eigenveil.sources.columns import is_index
@@ -22,6 +23,7 @@ from eigenveil.sources.guard import attempt
 from eigenveil.sources.memory import in_memory
 from eigenveil.sources.memory.arrays import filled, from_lists, numbers_of
 from eigenveil.sources.memory.sparse import to_csr
+from eigenveil.sources.people.in_memory import name_of
 
 _CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False, "ensure_min_samples": 0}
 """Invalid rows are excluded silently, and no rows raise no error: the presence of a row is what is protected."""
@@ -40,17 +42,11 @@ def open_operator(estimator: Any, X: Any, units: Any, layout: Layout) -> Operato
                 hint="Pass them to eigenveil.samples.rows or eigenveil.samples.people.",
             )
         source = getattr(X, "source", None)
-        note_unit_column(estimator, None)
         note_columns(estimator, X.d, None if source is None else source.columns)
         estimator.layout_ = layout if source is None else source.layout
         return X
     source = _opened(estimator, X, units, layout)
-    return RowsOperator.over(source) if units is None else PeopleOperator.over(source)
-
-
-def note_unit_column(estimator: Any, units: Any) -> None:
-    """Store the name of the unit column, if units were given by name."""
-    estimator.__dict__["_unit_column"] = units if isinstance(units, str) else None
+    return RowsOperator.over(source) if units is None else PeopleOperator.over(source, by=name_of(units))
 
 
 def open_block(estimator: Any, X: Any, units: Any, layout: Layout, *, first: bool) -> tuple[Any, Source | None]:
@@ -59,7 +55,6 @@ def open_block(estimator: Any, X: Any, units: Any, layout: Layout, *, first: boo
     If they were opened for that, the source comes with them: what can be read only once must not be opened twice.
     """
     if first:
-        note_unit_column(estimator, units)
         estimator.layout_ = layout
     if not layout.chooses and (_is_array(X) or _is_frame(X)):
         return _checked(estimator, X, units, reset=first), None
@@ -112,12 +107,12 @@ def layout_to_score(estimator: Any, X: Any) -> Layout:
 
 
 def unit_column(estimator: Any) -> str | None:
-    """Return the unit column of `fit`, if it was given by name."""
-    return getattr(estimator, "_unit_column", None)
+    """Return the name of the ids of a fitted model of people, if they have one."""
+    unit: Unit | None = estimator.ledger_.unit
+    return None if unit is None else unit.by
 
 
 def _opened(estimator: Any, X: Any, units: Any, layout: Layout) -> Source:
-    note_unit_column(estimator, units)
     estimator.layout_ = layout
     if units is not None and has_paths(X) and isinstance(read_engine(estimator.engine), DaskEngine):
         X = dask_collections.read_parquet(X)

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from eigenveil._printable import printable
 from eigenveil._typing import FloatArray
 from eigenveil.algorithms.release import component_names
 from eigenveil.algorithms.release_warnings import ReleaseWarning
@@ -154,7 +155,8 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             Privacy budget of the histogram, in addition to the cost of the fit.
         units : str or array-like of ids, optional
             The owner of each row; by default the unit column of `fit`, if it was given by name. A person counts as
-            1 in total, divided equally among their rows. Omit it only if each row is a person.
+            1 in total, divided equally among their rows. A model of people needs it, with ids of the same people:
+            ids without a name count as theirs.
         components : (int, int)
             The two components on the axes, counted from 1.
         bins : int or (int, int)
@@ -319,4 +321,5 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if not self.ledger_.private:
             return f"NOT PRIVATE: {'; '.join(self.ledger_.reasons)}{since}"
         cost = f"epsilon = {fitted['epsilon']:g}, delta = {fitted['delta']:g}, {self.ledger_.relation.value}"
-        return f"the fit cost {cost}{since}"
+        unit = "" if self.ledger_.unit is None else f", one unit: {printable(str(self.ledger_.unit))}"
+        return f"the fit cost {cost}{unit}{since}"

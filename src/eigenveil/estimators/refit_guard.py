@@ -21,9 +21,10 @@ from __future__ import annotations
 import inspect
 import threading
 import warnings
+from typing import Any
 
 from eigenveil.errors import InvalidInputError, PrivacyWarning
-from eigenveil.privacy import Ledger
+from eigenveil.privacy import Ledger, Unit
 
 _SEARCHES = "sklearn.model_selection"
 
@@ -95,6 +96,20 @@ def warn_of_relatives(family: Family) -> None:
         warnings.warn(
             "another clone of this DPPCA was fitted before, and each fit spends epsilon: for people whose rows "
             "are in both, the costs add up. Pass one shared ledger=Ledger(...) to add up and limit them.",
+            PrivacyWarning,
+            stacklevel=4,
+        )
+
+
+def warn_of_another_unit(estimator: Any, unit: Unit, *, seeded: bool) -> None:
+    """Warn if the earlier fit, or stream, of this estimator was about people, and the new one is not."""
+    found = vars(estimator)
+    ledger: Ledger | None = found["_stream"].ledger if "_stream" in found else found.get("ledger_")
+    before = None if ledger is None else ledger.unit
+    if before is not None and before.kind == "person" and unit.kind != "person" and not seeded:
+        warnings.warn(
+            f"the earlier fit of this DPPCA was about {before}, and this one is about {unit}: it protects no "
+            "person with several rows. The two costs do not add up. Pass units= to protect people.",
             PrivacyWarning,
             stacklevel=4,
         )

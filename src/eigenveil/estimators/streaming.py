@@ -16,6 +16,7 @@ from scipy import sparse
 from eigenveil._typing import FloatArray
 from eigenveil.algorithms import TrackedStream
 from eigenveil.algorithms.open_units import declare_layout
+from eigenveil.algorithms.stream.blocks import bind_block
 from eigenveil.errors import InvalidInputError, PrivacyWarning, users_line
 from eigenveil.estimators.progress import Lines
 from eigenveil.estimators.settings import STREAM_OPTIONS, Settings
@@ -109,6 +110,7 @@ def add_to_stream(
     if not in_memory.accepts(X):
         raise InvalidInputError(f"expected a block of rows in memory, got {type(X).__name__}.")
     rows = in_memory.hold(X, layout=layout, units=units)
+    bind_block(stream.ledger, units)  # here, since not every kind of rows returns ids with their name
     changed = _changed(rows.between(0, rows.n_rows), mean, scale)
     stream.add(_named(changed, rows.columns), units=rows.ids(units))
 

@@ -48,9 +48,9 @@ class FromRows:
     groups: tuple[ColumnGroup, ...] = ()
 
     @classmethod
-    def over(cls, source: Source) -> Self:
+    def over(cls, source: Source, **own: Any) -> Self:
         """Return the operator of a source's units; its groups are the columns that encode a list of categories."""
-        return cls(source, groups=tuple(ColumnGroup(*group) for group in source.layout.groups))
+        return cls(source, groups=tuple(ColumnGroup(*group) for group in source.layout.groups), **own)
 
     @property
     def d(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,16 @@ from eigenveil.operators.tensors import MeanRows, Products, Squares, Tensor, Var
 from eigenveil.sources import Block
 
 
+@dataclass(frozen=True)
 class PeopleOperator(FromRows):
-    """People as units, from a source whose blocks have offsets.
+    """People as units, from a source whose blocks have offsets. `by` is the name of their ids, if it has one.
 
     Tensors of dense rows are formed and measured one person at a time, tensors of sparse rows several at a time.
     Rows that are not finite, or whose norm overflows, are excluded from their person. A person with no valid row
     is an invalid unit.
     """
+
+    by: str | None = None
 
     @property
     def single_rows(self) -> bool:

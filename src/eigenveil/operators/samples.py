@@ -25,6 +25,7 @@ from eigenveil.operators.rows import RowsOperator
 from eigenveil.operators.spiked import SpikedOperator
 from eigenveil.sources import Block, Layout, open_source
 from eigenveil.sources.memory.arrays import numbers_in
+from eigenveil.sources.people.in_memory import name_of
 
 
 def rows(
@@ -53,7 +54,8 @@ def people(
 
     `columns`, `encode` and `fill` are as in `eigenveil.DPPCA`.
     """
-    return PeopleOperator.over(open_source(data, columns=columns, units=units, encode=encode, fill=fill))
+    source = open_source(data, columns=columns, units=units, encode=encode, fill=fill)
+    return PeopleOperator.over(source, by=name_of(units))
 
 
 def matrices(values: npt.ArrayLike) -> MatricesOperator:

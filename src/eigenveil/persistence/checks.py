@@ -13,7 +13,7 @@ from eigenveil.algorithms.variances import NoisyVariances
 from eigenveil.estimators.missing_attributes import FITTED
 from eigenveil.persistence.strict_json import DamagedFileError
 
-OWN = frozenset({"n_features_in_", "_unit_column", "_sklearn_output_config"})
+OWN = frozenset({"n_features_in_", "_sklearn_output_config"})
 """Saved attributes beyond those in `absent.FITTED`: the schema, and the output format of scores."""
 KEPT = (FITTED | OWN) - {"release_", "ledger_", "warnings_"}
 """Attributes saved under "attributes". Release and ledger are saved separately."""
@@ -98,7 +98,6 @@ def _check_variances(variances: NoisyVariances, k: int) -> None:
 def _check_names(found: Mapping[str, Any], d: int) -> None:
     names = found.get("feature_names_in_", [""] * d)
     _require(isinstance(names, list) and len(names) == d and all(type(name) is str for name in names), "names")
-    _require(isinstance(found.get("_unit_column"), str | None), "_unit_column")
     output = found.get("_sklearn_output_config", {})
     _require(isinstance(output, dict) and all(isinstance(one, str) for one in output.values()), "output")
     seen = found.get("n_samples_seen_", 0)

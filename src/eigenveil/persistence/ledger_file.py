@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,12 +12,11 @@ from pathlib import Path
 from threading import RLock
 
 from eigenveil._atomic_files import CAN_LOCK, explained_write_errors, locked, written_whole
+from eigenveil._forks import this_process
 from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError, UnreadableError
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.privacy.ledger import as_account, as_copy
 
-_SLACK = 1 + 1e-10
-"""Relative tolerance for rounding when a request is compared with the remaining budget."""
 _MOST = 1 << 28
 """Maximum size of a ledger file, in bytes."""
 
@@ -51,12 +49,7 @@ class RequestedBudget:
 
     def fits(self, ledger: Ledger) -> bool:
         """Return whether the remaining budget of `ledger` covers the request."""
-        return self.whole.mu <= ledger.remaining_mu * _SLACK and self.fits_aside(ledger)
-
-    def fits_aside(self, ledger: Ledger) -> bool:
-        """Return whether `ledger` has enough of the (epsilon, delta) set aside for noise that is not Gaussian."""
-        epsilon, delta = ledger.remaining_aside
-        return self.whole.epsilon_aside <= epsilon * _SLACK and self.whole.delta_aside <= delta * _SLACK
+        return ledger.can_afford(self.whole)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,12 +141,13 @@ def refuse_overspending(requested: RequestedBudget, ledger: Ledger) -> None:
     """Raise if `ledger` cannot cover the whole request, before any part of it is charged."""
     if requested.fits(ledger):
         return
-    if not requested.fits_aside(ledger):
+    epsilon, delta = ledger.remaining_aside
+    if requested.whole.epsilon_aside > epsilon or requested.whole.delta_aside > delta:
         raise BudgetExceededError(
             "this algorithm runs a test with noise that is not Gaussian. Its (epsilon, delta) must be set aside "
             "when the ledger file is created. It requests "
             f"{_pair(requested.whole.epsilon_aside, requested.whole.delta_aside)}, and the ledger has "
-            f"{_pair(*ledger.remaining_aside)} set aside and unspent.",
+            f"{_pair(epsilon, delta)} set aside and unspent.",
             hint="No noise was drawn. Start a new ledger file with this fit, which sets that part aside; or use "
             "the algorithm tracked or dp-gauss-1, which need no such part.",
         )
@@ -206,7 +200,7 @@ class _LedgerFile:
     """A ledger file that only this process changes. A file that someone else has changed is not written."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._one_thread, self._process = path, RLock(), os.getpid()
+        self._path, self._one_thread, self._process = path, RLock(), this_process()
         self._is_writing = False
         self.is_closed = False
         """Whether the lock of the file may be released, so that nothing is written any more."""
@@ -246,7 +240,7 @@ class _LedgerFile:
 
     def _is_foreign(self) -> bool:
         """Return whether this process was forked from the one that holds the lock of the file."""
-        return os.getpid() != self._process
+        return this_process() != self._process
 
     def _refuse_if_closed(self) -> None:
         if self.is_closed:

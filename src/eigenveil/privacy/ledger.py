@@ -7,23 +7,23 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from eigenveil.errors import BudgetExceededError, InvalidInputError, NotDisjointError
+from eigenveil.errors import InvalidInputError, NotDisjointError
 from eigenveil.privacy import ledger_text
 from eigenveil.privacy.budget import Budget, delta_of, epsilon_of
 from eigenveil.privacy.entries import Cost, DisjointParts, Entry, Parallel, Purpose, sequential_cost
 from eigenveil.privacy.gaussian import check_mu
 from eigenveil.privacy.open_ended import OpenEndedGroup
-from eigenveil.privacy.ownership import Ownership
 from eigenveil.privacy.relation import Relation
+from eigenveil.privacy.unit import AboutOneUnit
 
 SEEDED = "seeded: noise comes from an injected source of bytes"
 """The reason why a ledger is not private if its noise can be reproduced."""
 
-_SLACK = 1 + 1e-10
+_SLACK = 1e-10
 """Shares may exceed the budget by rounding errors of this relative size; `Budget` holds back ten times as much."""
 
 
-class Ledger(Ownership):
+class Ledger(AboutOneUnit):
     """An append-only account of all releases, which refuses every charge that would exceed the budget.
 
     Parameters
@@ -40,6 +40,10 @@ class Ledger(Ownership):
     `Budget`. A charge that does not fit raises `BudgetExceededError` before anything is written, and thus before
     anything is drawn. Costs add up in sequence (mu^2 for Gaussian entries, epsilon and delta for all others).
     Parallel parts cost the maximum over the parts.
+
+    *One unit.* `unit` says whom the account protects, from its first run on. A run about another unit is refused
+    (`bind`) before anything is charged, since the costs of rows and of people do not add up to a guarantee for
+    either. Charges that were made by hand before the first run count for its unit.
 
     *The spent budget* (`mu`, `epsilon`, `delta`) is bookkeeping: it says how much of the budget is used up. Where
     it depends on releases, it is not a guarantee of its own, since a filter guarantees its fixed total and not its
@@ -69,6 +73,7 @@ class Ledger(Ownership):
     def __init__(self, budget: Budget, *, relation: Relation | str = Relation.ADD_REMOVE) -> None:
         self.budget = budget
         self.relation = Relation(relation)
+        self._unit = None
         self._nodes: list[Entry | Parallel] = []
         self._cost = Cost()
         self._not_private: list[str] = []
@@ -247,6 +252,14 @@ class Ledger(Ownership):
             max(0.0, self.budget.delta_aside - total.delta),
         )
 
+    def can_afford(self, budget: Budget) -> bool:
+        """Return whether a run that spends all of `budget` here would not be refused.
+
+        Only half of the tolerance counts, so that the other half is left for the rounding errors of its shares.
+        """
+        cost = Cost(budget.mu**2, budget.epsilon_aside, budget.delta_aside)
+        return self._fits(self._cost_of_own_units() + cost, slack=_SLACK / 2)
+
     def delta(self, epsilon: float) -> float:
         """Return the spent budget as a delta at this epsilon. The guarantee is ``budget.delta(epsilon)``."""
         return delta_of(self.mu, self._cost.epsilon, self._cost.delta, epsilon)
@@ -300,7 +313,7 @@ class Ledger(Ownership):
         """Return a copy of the ledger that `to_json` wrote; `adopt` makes the copy the account."""
         content = ledger_text.read_json(text)
         ledger = cls(content.budget, relation=content.relation)
-        ledger._nodes, ledger._not_private = content.nodes, content.reasons
+        ledger._unit, ledger._nodes, ledger._not_private = content.unit, content.nodes, content.reasons
         ledger._cost = sequential_cost(content.nodes)
         if not ledger._fits(ledger._cost):
             raise InvalidInputError("the entries of this ledger exceed its own budget.")
@@ -332,7 +345,7 @@ class Ledger(Ownership):
                     f'"{entry.what}" was charged too late: this part is finished; nothing was drawn.'
                 )
             if not self._fits(self._cost_of_own_units() + entry.cost):
-                self._refuse(entry)
+                raise ledger_text.overspending(self, entry)
             self._spend(self._cost + entry.cost)  # first, so that an interrupt hides no cost
             self._nodes.append(entry)
         for keep in tuple(self._root._keepers):
@@ -360,26 +373,11 @@ class Ledger(Ownership):
             self._group.costs[self._index] = cost
             self._parent._spend(sequential_cost(self._parent._nodes))
 
-    def _fits(self, total: Cost) -> bool:
+    def _fits(self, total: Cost, *, slack: float = _SLACK) -> bool:
         return (
-            total.mu_squared <= self.budget.mu**2 * _SLACK
-            and total.epsilon <= self.budget.epsilon_aside * _SLACK
-            and total.delta <= self.budget.delta_aside * _SLACK
-        )
-
-    def _refuse(self, entry: Entry) -> None:
-        hint = "Nothing was drawn. Ask for less, release fewer results, or start with a larger budget."
-        if entry.kind == "gaussian":
-            raise BudgetExceededError(
-                f'"{entry.what}" asks for mu = {entry.mu:g}, '
-                f"but {self.remaining_mu:g} of {self.budget.mu:g} is left.",
-                hint=hint,
-            )
-        epsilon, delta = self.remaining_aside
-        raise BudgetExceededError(
-            f'"{entry.what}" asks for ({entry.epsilon:g}, {entry.delta:g}), but ({epsilon:g}, {delta:g}) '
-            f"of the ({self.budget.epsilon_aside:g}, {self.budget.delta_aside:g}) set aside is left.",
-            hint=hint + " Releases without Gaussian noise are paid from epsilon_aside and delta_aside.",
+            total.mu_squared <= self.budget.mu**2 * (1 + slack)
+            and total.epsilon <= self.budget.epsilon_aside * (1 + slack)
+            and total.delta <= self.budget.delta_aside * (1 + slack)
         )
 
 

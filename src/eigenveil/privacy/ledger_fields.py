@@ -24,6 +24,7 @@ _ENTRY: dict[str, tuple[type, ...]] = {
 _LEDGER: dict[str, tuple[type, ...]] = {
     "schema": (int,),
     "relation": (str,),
+    "unit": (dict, type(None)),
     "budget": (dict,),
     "private": (bool,),
     "not_private_because": (list,),
@@ -42,6 +43,8 @@ def check_ledger(plain: Any) -> None:
     eigenveil.errors.InvalidInputError: the ledger has unexpected or missing fields.
     """
     _check_fields(plain, _LEDGER)
+    if plain["unit"] is not None:
+        _check_fields(plain["unit"], {"kind": (str,), "by": (str, type(None))})
     for entry in plain["entries"]:
         _check_node(entry)
     for value in plain["budget"].values():

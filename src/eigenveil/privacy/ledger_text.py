@@ -9,16 +9,17 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigenveil._printable import printable
-from eigenveil.errors import EigenveilError, InvalidInputError
+from eigenveil.errors import BudgetExceededError, EigenveilError, InvalidInputError
 from eigenveil.privacy.budget import Budget
 from eigenveil.privacy.entries import Entry, Parallel, sequential_cost
 from eigenveil.privacy.ledger_fields import check_ledger
 from eigenveil.privacy.relation import Relation
+from eigenveil.privacy.unit import Unit
 
 if TYPE_CHECKING:
     from eigenveil.privacy.ledger import Ledger
 
-_SCHEMA = 1
+_SCHEMA = 2
 _HEAD = ("what", "cost", "sensitivity", "noise", "releases")
 
 
@@ -27,19 +28,35 @@ class Content(NamedTuple):
 
     budget: Budget
     relation: Relation
+    unit: Unit | None
     nodes: list[Entry | Parallel]
     reasons: list[str]
 
 
 def verdict(ledger: Ledger) -> str:
-    """Return one line: the spent budget, the relation and, if the guarantee does not hold, the reasons."""
+    """Return one line: the spent budget, the relation, the unit and, if there is no guarantee, the reasons."""
     cost, budget = ledger.cost, ledger.budget
     spent = f"mu = {ledger.mu:.4g} of {budget.mu:.4g}"
     if budget.epsilon_aside or budget.delta_aside:
         spent += f" and ({cost.epsilon:.4g}, {cost.delta:.4g})"
         spent += f" of ({budget.epsilon_aside:.4g}, {budget.delta_aside:.4g})"
     spent += f" spent, {ledger.relation.value}"
+    spent += "" if ledger.unit is None else f", one unit: {printable(str(ledger.unit))}"
     return spent if ledger.private else f"NOT PRIVATE: {'; '.join(ledger.reasons)} ({spent})"
+
+
+def overspending(ledger: Ledger, entry: Entry) -> BudgetExceededError:
+    """Return the error for a charge that does not fit."""
+    hint = "Nothing was drawn. Ask for less, release fewer results, or start with a larger budget."
+    budget, (epsilon, delta) = ledger.budget, ledger.remaining_aside
+    if entry.kind == "gaussian":
+        left = f"{ledger.remaining_mu:g} of {budget.mu:g} is left."
+        return BudgetExceededError(f'"{entry.what}" asks for mu = {entry.mu:g}, but {left}', hint=hint)
+    return BudgetExceededError(
+        f'"{entry.what}" asks for ({entry.epsilon:g}, {entry.delta:g}), but ({epsilon:g}, {delta:g}) '
+        f"of the ({budget.epsilon_aside:g}, {budget.delta_aside:g}) set aside is left.",
+        hint=hint + " Releases without Gaussian noise are paid from epsilon_aside and delta_aside.",
+    )
 
 
 def as_text(ledger: Ledger) -> str:
@@ -76,6 +93,7 @@ def as_json(ledger: Ledger) -> str:
         {
             "schema": _SCHEMA,
             "relation": ledger.relation.value,
+            "unit": None if ledger.unit is None else ledger.unit.to_plain(),
             "budget": asdict(ledger.budget),
             "private": ledger.private,
             "not_private_because": list(ledger.reasons),
@@ -98,6 +116,7 @@ def read_json(text: str) -> Content:
         return Content(
             budget=Budget(**plain["budget"]),
             relation=Relation(plain["relation"]),
+            unit=None if plain["unit"] is None else Unit(**plain["unit"]),
             nodes=[_from_plain(node) for node in plain["entries"]],
             reasons=list(plain["not_private_because"]),
         )

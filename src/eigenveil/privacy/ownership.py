@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
+from eigenveil._forks import this_process
 from eigenveil.errors import InvalidInputError
 from eigenveil.privacy.entries import Entry, Parallel, Purpose
 
-_NOBODY = 0
-"""The owner of a copy: no process has this id."""
+_NOBODY = None
+"""The owner of a copy: no process has this token."""
 
 _ADOPTED = "no other copy of this ledger is charged from here on"
 
@@ -44,7 +44,7 @@ class Ownership(ABC):
     def is_copy(self) -> bool:
         """Whether this ledger is a copy. The original may be charged elsewhere, so a copy refuses charges."""
         root = self._root
-        return root._owner != os.getpid()
+        return root._owner != this_process()
 
     def adopt(self) -> Self:
         """Declare that from now on only this copy is charged: neither the original nor any other copy.
@@ -117,7 +117,7 @@ class Ownership(ABC):
 
         The lock is new, because a thread that does not exist here may hold a lock that a fork copied.
         """
-        self._owner = os.getpid()
+        self._owner: object = this_process()
         self._lock, self._is_charging = threading.RLock(), False
 
     @contextmanager

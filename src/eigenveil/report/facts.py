@@ -25,6 +25,11 @@ def epsilon_shown(model: Any, reading: Reading | None) -> str:
     return f"{reading.epsilon:.4g}"
 
 
+def unit_of(model: Any) -> str:
+    """Return whom the guarantee protects."""
+    return str(model.ledger_.unit or "one row, or one person with all their rows")
+
+
 def sentence(model: Any, epsilon: str, *, private: bool) -> str:
     """Return one sentence on what was released and how private it is."""
     k, delta = model.n_components_, as_fitted(model)["delta"]
@@ -35,7 +40,7 @@ def sentence(model: Any, epsilon: str, *, private: bool) -> str:
     if n_hat is None:
         holds = holds.replace("their", "the")
     released = (
-        f"released with differential privacy for every unit: ε = {epsilon}, δ = {delta:g}."
+        f"released with differential privacy for {unit_of(model)}: ε = {epsilon}, δ = {delta:g}."
         if private
         else "released WITHOUT any guarantee of privacy."
     )
@@ -65,9 +70,10 @@ def facts_of(model: Any) -> list[tuple[str, str]]:
     """Return facts about the model as pairs of name and value, in plain words."""
     n_hat, seen = vars(model).get("n_samples_"), vars(model).get("n_samples_seen_")
     algorithm, relation = as_fitted(model)["algorithm"], model.ledger_.relation
+    unit = unit_of(model)
     count = "" if n_hat is None else f" There are about {n_hat:,.0f} (a noisy count)."
     facts = [
-        ("One unit", f"One row, or one person with all their rows.{count}"),
+        ("One unit", f"{unit[0].upper()}{unit[1:]}.{count}"),
         ("What is hidden", f"{relation_in_words(relation)} (relation: {relation.value})."),
         ("Algorithm", f"{algorithm}. Methods, below, describes it."),
     ]

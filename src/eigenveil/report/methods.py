@@ -6,6 +6,7 @@ from typing import Any
 
 from eigenveil.estimators.settings import as_fitted
 from eigenveil.privacy import Ledger, Purpose
+from eigenveil.report.facts import unit_of
 
 PAPER = (
     "J. Düngler and A. Sanyal. An Iterative Algorithm for Differentially Private k-PCA with Adaptive Noise. "
@@ -51,9 +52,9 @@ def methods_of(model: Any, version: str, epsilon: str, ledger: Ledger) -> tuple[
         return text + "The run was not private, so no guarantee applies to it.", references
     text += (
         f"All releases together are ({epsilon}, {fitted['delta']:g})-differentially private under the "
-        f"relation {ledger.relation.value}. Noise was drawn from the operating system's generator by an exact "
-        "sampler on a grid fixed in advance. All releases were composed under Gaussian differential privacy in a "
-        "ledger that is charged before noise is drawn."
+        f"relation {ledger.relation.value}, where one unit is {unit_of(model)}. Noise was drawn from the "
+        "operating system's generator by an exact sampler on a grid fixed in advance. All releases were composed "
+        "under Gaussian differential privacy in a ledger that is charged before noise is drawn."
     )
     return text, references
 

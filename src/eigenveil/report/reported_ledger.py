@@ -27,6 +27,12 @@ def reported_ledger(model: Any, scores: Any = None) -> Ledger:
             f"{fit.relation.value}: their costs cannot be added up.",
             hint="Buy the map on the ledger of the fit, or write the report without it.",
         )
+    if scores.ledger.unit != fit.unit:
+        raise InvalidInputError(
+            f"the map of scores is about {scores.ledger.unit or 'an unknown unit'}, and the model about "
+            f"{fit.unit or 'an unknown unit'}: their costs cannot be added up.",
+            hint="Buy the map with the units of the fit, or write the report without it.",
+        )
     whole, more = json.loads(fit.to_json()), json.loads(scores.ledger.to_json())
     whole["budget"] = {
         name: math.hypot(value, more["budget"][name]) if name == "mu" else value + more["budget"][name]

@@ -232,6 +232,7 @@ def run(units: Units, k: int, options: PowerOptions) -> Release:
         ("alpha", Purpose.BOUND),
         ("spectrum", Purpose.COMPONENTS),
         ("start", Purpose.COMPONENTS),
+        ("rounds", Purpose.COMPONENTS),
     ):
         if getattr(options, what) is not None:
             units.veil.ledger.declare(what, note="declared by the caller", purpose=purpose)

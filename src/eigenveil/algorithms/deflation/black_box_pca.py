@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from eigenveil.algorithms.deflation.deflate import Oracle, by_deflation
-from eigenveil.algorithms.open_units import RunArguments, check_k, open_units, public_face, refuse_unknown
+from eigenveil.algorithms.open_units import (
+    RunArguments,
+    check_k,
+    open_units,
+    public_face,
+    refuse_unknown,
+    unit_of,
+)
 from eigenveil.algorithms.release import Release
 from eigenveil.engines import Engine, LocalEngine
 from eigenveil.errors import InvalidInputError
@@ -108,9 +115,11 @@ def _without_guarantee(
     """Return units whose ledger is marked "not private" from the start."""
     budget = Budget.from_mu(1.0)
     own = Ledger(budget, relation=relation) if ledger is None else ledger
+    operator = as_operator(samples)
+    own.bind(unit_of(operator))
     own.mark_not_private("the oracle was run without epsilon and delta, as one that is not private")
     return Units(
-        operator=as_operator(samples),
+        operator=operator,
         veil=Veil(own, source=None if random_state is None else SeededBytes(random_state)),
         budget=budget,
         engine=LocalEngine() if engine is None else engine,

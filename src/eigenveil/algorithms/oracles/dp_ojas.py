@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 
 from eigenveil._typing import FloatArray, IntArray
-from eigenveil.algorithms.oracles.steps import OracleAnswer, Rates, rate_at, step
+from eigenveil.algorithms.oracles.steps import OracleAnswer, Rates, check_rates, declared_rates, step
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.kernels.fixed_point import clip_to_grid, padded_width, squared_norms
@@ -35,7 +35,7 @@ from eigenveil.mechanisms import Grant, noisy_count, radius_search
 from eigenveil.mechanisms.noise.exact_noise import gaussian_integers
 from eigenveil.mechanisms.noise.sampled_noise import sampled_noise
 from eigenveil.mechanisms.noise.veil import check_sensitivity, grid_exponent
-from eigenveil.privacy import Purpose, split_mu
+from eigenveil.privacy import Ledger, Purpose, split_mu
 from eigenveil.privacy.gaussian import check_delta, check_epsilon
 from eigenveil.privacy.poisson import poisson_noise_multiplier
 from eigenveil.schedules import HarmonicSchedule
@@ -129,6 +129,7 @@ class DPOjas:
             check_sensitivity(self.clip)
         if self.steps is not None and not (isinstance(self.steps, int) and self.steps >= 1):
             raise InvalidInputError(f"steps must be a whole number of at least 1, got {self.steps!r}.")
+        check_rates(self.learning_rates)
         if self.printed is not None and (self.clip is None or self.steps is not None):
             raise InvalidInputError(
                 f"the printed form needs a public clip and no steps, got {self.clip!r} and {self.steps!r}.",
@@ -151,15 +152,15 @@ class DPOjas:
         beta = self._buy_beta(units, w, n_hat, mu_clip)
         # 4
         T = self._steps(units, n_hat, mu_sums)
+        rates = self._rates(beta, T, units.veil.ledger)
         grant, sums = self._buy_noise(units, T, beta, mu_sums)
         size = 1.0 if self.printed is not None else n_hat / T
-        rates = self._rates(beta)
         # 5
-        for t, total in enumerate(sums, start=1):
+        for eta, total in zip(rates, sums, strict=False):  # the printed form may have no unit
             # 6
             g = grant.release(total(w, grant.exponent)) / size
             # 7
-            w = step(units, w, g, rate_at(rates, t))
+            w = step(units, w, g, eta)
         # 8
         noise = grant.scale / beta
         return OracleAnswer(w[:, 0], {"steps": T, "clip": beta, "units_per_step": size, "noise_over_clip": noise})
@@ -199,18 +200,21 @@ class DPOjas:
 
     def _steps(self, units: Units, n_hat: float, mu: float) -> int:
         if self.steps is not None:
+            note = f"given as public: {self.steps}"
+            units.veil.ledger.declare("DP-Ojas: steps", note=note, purpose=Purpose.COMPONENTS)
             return self.steps
         if self.printed is not None or self.sampling == "poisson":
             return max(1, round(n_hat))
         quiet = 2 * math.sqrt(units.d) / mu  # units for which the noise is half of their clipped sum
         return min(MOST_STEPS, max(1, int(n_hat / quiet)))
 
-    def _rates(self, beta: float) -> Rates:
+    def _rates(self, beta: float, T: int, ledger: Ledger) -> list[float]:
+        """Return the rates of all steps, before the steps are paid for: a rate may be bad."""
         if self.learning_rates is not None:
-            return self.learning_rates
+            return declared_rates(self.learning_rates, T, ledger)
         if self.clip is not None:
-            return HarmonicSchedule()
-        return lambda t: _BOUGHT_RATE / (beta * (1 + t))
+            return [HarmonicSchedule()(t) for t in range(1, T + 1)]
+        return [_BOUGHT_RATE / (beta * (1 + t)) for t in range(1, T + 1)]
 
     def _buy_noise(self, units: Units, T: int, beta: float, mu: float) -> tuple[Grant, Iterator[Sum]]:
         """Charge for all steps. Return the grant that they draw from, and their sums."""

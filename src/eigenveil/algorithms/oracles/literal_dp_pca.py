@@ -29,9 +29,11 @@ from eigenveil.algorithms.oracles.steps import (
     buy_count,
     check_batch_size,
     check_range,
+    check_rates,
     check_word,
+    declare_batch_size,
+    declared_rates,
     predict_gradient,
-    rate_at,
     step,
 )
 from eigenveil.engines import RangePlan
@@ -40,7 +42,7 @@ from eigenveil.mechanisms import Given, clipped_mean
 from eigenveil.mechanisms.paper.gradients import check_tau, need_fixed_places
 from eigenveil.mechanisms.paper.priv_mean import priv_mean
 from eigenveil.mechanisms.paper.priv_range import priv_range
-from eigenveil.privacy import Purpose
+from eigenveil.privacy import Ledger, Purpose
 from eigenveil.schedules import HarmonicSchedule
 from eigenveil.units import Units
 
@@ -115,6 +117,7 @@ class LiteralDPPCA:
                 hint="Use TrackedDPPCA, which takes a fixed radius and needs no positions.",
             )
         check_batch_size(self.batch_size)
+        check_rates(self.learning_rates)
 
     def aside(self, epsilon: float, delta: float) -> tuple[float, float]:
         """Return the part of (epsilon, delta) to set aside for histograms. The rest is for Gaussian noise."""
@@ -131,7 +134,8 @@ class LiteralDPPCA:
         ranges: list[float | None] = []
         # 2
         batches = self._batches(units)
-        for t, batch in enumerate(batches, start=1):
+        rates = self._rates(len(batches), units.veil.ledger)
+        for eta, batch in zip(rates, batches, strict=True):
             first, other = self._halves(batch)
             # 3
             L = self._buy_range(first, w, len(batches))
@@ -142,7 +146,7 @@ class LiteralDPPCA:
             if found is None or g is None:
                 continue
             # 6
-            moved = step(units, w, g, self._rate(t))
+            moved = step(units, w, g, eta)
             past.append(Past(w[:, 0], g[:, 0], found))
             C, w = predict_gradient(past, moved[:, 0])[:, None], moved
         # 7
@@ -163,6 +167,8 @@ class LiteralDPPCA:
         assert isinstance(plan, RangePlan), "by_position makes one"
         m = plan.last - plan.first
         B = math.isqrt(m) if self.batch_size is None else self.batch_size
+        if self.batch_size is not None:
+            declare_batch_size(self.batch_size, units.veil.ledger)
         T = m // B if B else 0
         return replace(units, plan=replace(plan, last=plan.first + T * B)).split(T) if T else ()
 
@@ -213,10 +219,11 @@ class LiteralDPPCA:
         )
         return (None if g is None else L), g
 
-    def _rate(self, t: int) -> float | None:
+    def _rates(self, T: int, ledger: Ledger) -> Sequence[float | None]:
         if self.learning_rates is not None:
-            return rate_at(self.learning_rates, t)
-        return rate_at(HarmonicSchedule(), t) if self.mean_estimator == "privmean" else None
+            return declared_rates(self.learning_rates, T, ledger)
+        schedule = HarmonicSchedule()
+        return [schedule(t) if self.mean_estimator == "privmean" else None for t in range(1, T + 1)]
 
 
 def _buy_clipped_mean(batch: Units, w: FloatArray, C: FloatArray, *, radius: float) -> tuple[float, FloatArray]:

@@ -13,7 +13,7 @@ from eigenveil.engines.population import Population
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import noisy_count
 from eigenveil.mechanisms.noise.veil import check_sensitivity
-from eigenveil.privacy import split_mu
+from eigenveil.privacy import Ledger, Purpose, split_mu
 from eigenveil.units import Units
 
 Rates = Callable[[int], float] | Sequence[float]
@@ -54,10 +54,31 @@ def rate_at(rates: Rates, t: int) -> float:
             f"learning_rates has {len(rates)} entries, but there is a step {t}.",
             hint="Pass one rate per step, or a function of the step (eigenveil.schedules has those of the paper).",
         )
-    eta = float(rates(t) if callable(rates) else rates[t - 1])
+    given = rates(t) if callable(rates) else rates[t - 1]
+    try:
+        eta = float(given)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"learning rates must be numbers, got a {type(given).__name__} at step {t}.",
+            hint="Pass a list of numbers, or a function from the number of a step (1, 2, ...) to its rate.",
+        ) from None
     if not math.isfinite(eta):
         raise InvalidInputError(f"learning rates must be finite, got {eta!r} at step {t}.")
     return eta
+
+
+def check_rates(rates: Rates | None) -> None:
+    """Raise unless the rate of the first step is a finite number. Oracles call this before anything is charged."""
+    if rates is not None:
+        rate_at(rates, 1)
+
+
+def declared_rates(rates: Rates, steps: int, ledger: Ledger) -> list[float]:
+    """Return the rates of all steps that the caller has given, and record them in the ledger as declared."""
+    found = [rate_at(rates, t) for t in range(1, steps + 1)]
+    first = ", ".join(f"{eta:.4g}" for eta in found[:3]) + (", ..." if steps > 3 else "")
+    ledger.declare("learning rates", note=f"given as public: {first}", purpose=Purpose.COMPONENTS)
+    return found
 
 
 def step(units: Units, w: FloatArray, g: FloatArray, eta: float | None) -> FloatArray:
@@ -107,6 +128,11 @@ def buy_count(units: Units, population: Population, what: str) -> tuple[float, f
     share = 0.0 if units.number_is_public else _COUNT_SHARE
     mu_count, mu_rest = split_mu(units.budget.mu, [share, 1 - share])
     return noisy_count(population, mu=mu_count, veil=units.veil, what=what).value, mu_rest
+
+
+def declare_batch_size(batch_size: int, ledger: Ledger) -> None:
+    """Record the batch size that the caller has given."""
+    ledger.declare("batch size", note=f"public: {batch_size}", purpose=Purpose.COMPONENTS)
 
 
 def check_word(name: str, value: object, known: Sequence[str]) -> None:

@@ -29,8 +29,10 @@ from eigenveil.algorithms.oracles.steps import (
     buy_count,
     check_batch_size,
     check_range,
+    check_rates,
+    declare_batch_size,
+    declared_rates,
     predict_gradient,
-    rate_at,
     step,
 )
 from eigenveil.kernels import to_single
@@ -90,6 +92,7 @@ class TrackedDPPCA:
     def __post_init__(self) -> None:
         check_range(self.range_finder, words=("tracked",))
         check_batch_size(self.batch_size)
+        check_rates(self.learning_rates)
 
     def aside(self, epsilon: float, delta: float) -> tuple[float, float]:
         """Return (0, 0): all noise is Gaussian, so nothing of (epsilon, delta) is set aside."""
@@ -103,12 +106,14 @@ class TrackedDPPCA:
         C, past = np.zeros(w.shape), list[Past]()
         # 2
         batches = self._buy_batches(units, w)
+        rates: Sequence[float | None] = [None] * len(batches)
+        if self.learning_rates is not None:
+            rates = declared_rates(self.learning_rates, len(batches), units.veil.ledger)
         # 3
-        for t, batch in enumerate(batches, start=1):
+        for eta, batch in zip(rates, batches, strict=True):
             # 4, 5
             g = self._buy_mean(batch, w, C)
             # 6
-            eta = None if self.learning_rates is None else rate_at(self.learning_rates, t)
             moved = step(units, w, g.value, eta)
             # 7
             past.append(Past(w[:, 0], g.value[:, 0], g.radius))
@@ -122,6 +127,7 @@ class TrackedDPPCA:
         n_hat, mu = buy_count(units, units.block(w), "ModifiedDP-PCA: number of units")
         rest = replace(units, budget=replace(units.budget, mu=mu))
         if self.batch_size is not None:
+            declare_batch_size(self.batch_size, units.veil.ledger)
             return rest.split(max(1, round(n_hat / self.batch_size)))
         rounds = rounds_for(n_hat, mu=mu)
         if rounds == 1:

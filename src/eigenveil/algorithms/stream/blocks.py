@@ -10,10 +10,12 @@ from eigenveil.algorithms.open_units import check_k
 from eigenveil.algorithms.release_warnings import warn_if_not_compiled
 from eigenveil.algorithms.stream.options import StreamOptions
 from eigenveil.errors import InvalidInputError
+from eigenveil.privacy import Ledger, Unit
 from eigenveil.sources import Layout, Source, open_source
 from eigenveil.sources.memory import in_memory
 from eigenveil.sources.memory.rows import RowsSource
 from eigenveil.sources.people.identities import identities
+from eigenveil.sources.people.in_memory import name_of
 
 Schema = tuple[int, tuple[str, ...] | None]
 """Number of columns, and their names if they have any."""
@@ -83,3 +85,11 @@ class BlockReader:
                 hint="columns=[...] can choose the columns that all blocks share.",
             )
         return False
+
+
+def bind_block(ledger: Ledger, units: Any) -> None:
+    """Write to the ledger of a stream whose rows these are. Raise if they are not of the people of earlier blocks.
+
+    Ids without a name count as ids of the same people; ids of another column are those of other people.
+    """
+    ledger.bind(Unit("row") if units is None else Unit.of_ids(name_of(units), known=ledger.unit))

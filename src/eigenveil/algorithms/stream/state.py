@@ -72,8 +72,10 @@ class PublicRecord:
         `Checkpoint.take` makes the stream the one that holds it.
         """
         ledger = as_account(self.ledger)
-        if ledger.budget != budget or ledger.relation is not Relation.EMPTY_SLOT:
-            raise InvalidInputError("the ledger of this checkpoint differs from its stream in budget or relation.")
+        kinds = (None, "person" if self.options.people else "row")
+        alike = ledger.budget == budget and (ledger.unit and ledger.unit.kind) in kinds
+        if not alike or ledger.relation is not Relation.EMPTY_SLOT:
+            raise InvalidInputError("the ledger of this checkpoint does not fit its stream.")
         return ledger
 
     def to_plain(self) -> dict[str, Any]:

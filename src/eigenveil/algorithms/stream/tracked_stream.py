@@ -26,7 +26,7 @@ from eigenveil.algorithms.diagnostics import StreamDiagnostics
 from eigenveil.algorithms.release import Release, signed
 from eigenveil.algorithms.release_warnings import Code, ReleaseWarning, bad_rows, show, small_batches
 from eigenveil.algorithms.stream.batch import USE_CHECKPOINTS, OpenBatch, Seen
-from eigenveil.algorithms.stream.blocks import BlockReader, Schema, noting_rows
+from eigenveil.algorithms.stream.blocks import BlockReader, Schema, bind_block, noting_rows
 from eigenveil.algorithms.stream.checkpoint import Checkpoint
 from eigenveil.algorithms.stream.options import MEMORY, ONE_SLOT, StreamOptions, declare_public
 from eigenveil.algorithms.stream.round import (
@@ -190,9 +190,9 @@ class TrackedStream(Uncopied):
             Any number of rows, with the same columns as the first block.
         units : array-like of ids, or str
             Only with ``units="people"``: the id of the person that each row belongs to, as whole numbers or text,
-            or the name of the column of ids. Only the first row ever of a person counts, valid or invalid. Later
-            rows leave their slots empty, and so do rows without an id. How arrivals are cut into blocks makes no
-            difference.
+            or the name of the column of ids, the same in all blocks. Only the first row ever of a person counts,
+            valid or invalid. Later rows leave their slots empty, and so do rows without an id. How arrivals are
+            cut into blocks makes no difference.
 
         Raises
         ------
@@ -205,6 +205,7 @@ class TrackedStream(Uncopied):
         if self._reader.check_columns(source):
             assert self.batch_size is not None, "the number of columns is known"
             self._warn(small_batches(self.batch_size, curve_count_noise(self.budget.mu)))
+        bind_block(self.ledger, units)
         start = 0
         with noting_rows(lambda: self.arrivals):
             for piece in source.blocks():

@@ -109,7 +109,7 @@ def run(
         if map_request is not None and map_request.groups is not None:
             check_groups(map_request.groups, files, operator, units)
     if plan_only:
-        planned = PlannedFit(request=request, requested=requested, map_request=map_request, units=units)
+        planned = PlannedFit(request=request, requested=requested, map_request=map_request)
         show_plan(planned, current, as_json=as_json)
         return
     targets.check(ledger=ledger, force=force)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from eigenveil._typing import FloatArray
-from eigenveil.algorithms.open_units import open_units
+from eigenveil.algorithms.open_units import open_units, unit_of
 from eigenveil.engines.engine_choice import read_engine
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.inputs import check_as_made, layout_to_score, source_to_score, unit_column
@@ -19,14 +19,14 @@ from eigenveil.estimators.scores.score_map import ScoreMap
 from eigenveil.mechanisms.score_histogram import ScoreGrid, score_histogram
 from eigenveil.operators import PeopleOperator, RowsOperator, is_operator, made_of_rows
 from eigenveil.operators.rescaled import dense
-from eigenveil.privacy import Ledger, Purpose, Relation
+from eigenveil.privacy import Ledger, Purpose, Relation, Unit
 from eigenveil.sources import Block, Source, open_source
 from eigenveil.sources.clusters.collection import ClusterCollection
 from eigenveil.sources.files.any_files import has_paths
 from eigenveil.sources.kinds import Kind
 from eigenveil.sources.labels import label_text, label_texts, open_labelled
 from eigenveil.sources.memory import in_memory
-from eigenveil.sources.people.in_memory import whole_below
+from eigenveil.sources.people.in_memory import name_of, whole_below
 from eigenveil.sources.wrapped import Wrapped
 
 WIDTH = 3.5
@@ -78,8 +78,9 @@ def release_scores(
         raise InvalidInputError("labels name the groups, but no groups were given.")
     grid = ask.grid(model)
     asked = model.relation if ledger is None else ledger.relation
+    operator, named_here = _of_known_people(model, _operator(model, X, units, ask))
     opened = open_units(
-        _operator(model, X, units, ask),
+        operator,
         epsilon=epsilon,
         delta=delta,
         relation=asked if relation is None else relation,
@@ -88,6 +89,9 @@ def release_scores(
         engine=read_engine(model.engine),
     )
     _write_what_is_public(opened.veil.ledger, model, ask)
+    if named_here:
+        note = f"declared by the caller, who gave ids without a name: those of {model.ledger_.unit}"
+        opened.veil.ledger.declare("people of the map", note=note, purpose=Purpose.SCORES)
     what = f"histogram of scores, components {ask.components[0]} and {ask.components[1]}"
     sums = score_histogram(opened.vectors(), grid, mu=opened.budget.mu, veil=opened.veil, what=what)
     return ScoreMap(
@@ -125,7 +129,26 @@ def _operator(model: Any, X: Any, units: Any, ask: Ask) -> RowsOperator | People
         in_memory.check_order(X, ask.groups, "groups")
         codes = _codes(ask.groups, _checked_labels(ask.labels))
         source = _labelled(model, X, units, codes)
-    return RowsOperator(source) if units is None else PeopleOperator(source)
+    return RowsOperator(source) if units is None else PeopleOperator(source, by=name_of(units))
+
+
+def _of_known_people(
+    model: Any, operator: RowsOperator | PeopleOperator
+) -> tuple[RowsOperator | PeopleOperator, bool]:
+    """Return the operator, and whether its ids have no name, so that they count as those of the model's people.
+
+    Rows are refused if the model is about people: one person moves a cell by as much as they have rows.
+    """
+    known, found = model.ledger_.unit, unit_of(operator)
+    if known is None or known.kind != "person":
+        return operator, False
+    if not isinstance(operator, PeopleOperator):
+        raise InvalidInputError(
+            f"the model is about {known}, but this map would be about {found}; nothing was charged or drawn.",
+            hint="Pass units=, the ids of the people in X.",
+        )
+    unit = Unit.of_ids(operator.by, known=known)
+    return replace(operator, by=unit.by), unit != found
 
 
 def _as_made(model: Any, X: RowsOperator | PeopleOperator, *, alone: bool) -> RowsOperator | PeopleOperator:

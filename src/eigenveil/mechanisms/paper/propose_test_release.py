@@ -10,6 +10,7 @@ import numpy as np
 from eigenveil._typing import FloatArray
 from eigenveil.errors import BudgetExceededError
 from eigenveil.mechanisms.noise.veil import Veil, check_sensitivity
+from eigenveil.privacy.budget import Budget
 from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.gaussian import check_delta, check_epsilon, check_mu
 
@@ -85,7 +86,7 @@ def propose_test_release(
     Dwork & Lei 2009; Vadhan 2017, section 3.2.
     """
     check_epsilon(epsilon), check_delta(delta), check_mu(mu)
-    if mu > veil.ledger.remaining_mu * (1 + 1e-10):
+    if not veil.ledger.can_afford(Budget.from_mu(mu)):
         raise BudgetExceededError(
             f'"{what}" needs mu = {mu:g} for its second half, but {veil.ledger.remaining_mu:g} is left.',
             hint="Nothing was drawn. Set aside less for the test, or request a smaller mu.",

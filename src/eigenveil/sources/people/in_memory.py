@@ -53,6 +53,22 @@ class PeopleSource(RowsSource):
         return self.rows.between(int(index[0]), int(index[-1]) + 1) if follow else self.rows.at(index)
 
 
+def name_of(units: Any) -> str | None:
+    """Return the name of ids, that of their column or series; None if they have none. Column names are public.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> name_of("patient"), name_of(pandas.Series([7, 8], name="patient")), name_of(np.array([7, 8]))
+    ('patient', 'patient', None)
+    """
+    if isinstance(units, str):
+        return units
+    series = nw.from_native(units, pass_through=True, allow_series=True)
+    name = series.name if isinstance(series, nw.Series) else None
+    return name if isinstance(name, str) and name else None
+
+
 def group(rows: Rows, units: Any) -> PeopleSource:
     """Group rows by person, with the ids or the name of the unit column."""
     ids = to_ids(rows.ids(units))
