@@ -302,10 +302,18 @@ def test_hints_work_when_followed(ways, table, before, run, given):
     with pytest.raises(InvalidInputError, match="the ledger is about one person") as caught:
         fitted(ways, "frame", run, ledger)
     if given == "a series with the name":
-        assert "units=pandas.Series(ids, name='patient')" in caught.value.hint
-        given = {"units": pd.Series(table["patient"].to_numpy(), name="patient")}
+        assert "units=pandas.Series(ids, index=X.index, name='patient')" in caught.value.hint
+        table = table.sample(frac=1, random_state=0)
+        given = {"units": pd.Series(table["patient"].to_numpy(), index=table.index, name="patient")}
     elif given == "an array":
         given = {"units": np.asarray(table["patient"])}
     else:
         assert "Pass 'patient' as units" in caught.value.hint
     estimator(ledger).fit(table, **given)
+
+
+def test_ids_in_a_series_named_like_a_column_are_no_data(table):
+    by_name = estimator(large()).fit(table, units="patient")
+    by_series = estimator(large()).fit(table, units=table["patient"])
+    assert by_series.feature_names_in_.tolist() == by_name.feature_names_in_.tolist()
+    assert "patient" not in by_series.feature_names_in_

@@ -249,10 +249,9 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         self._count_in_family(request.settings)
         stream = vars(self).get("_stream")
         if stream is not None and stream.arrivals:
-            dropped = f"{stream.open_slots} rows of its open batch are dropped"
-            warn_of_a_fresh_start("fit", f"the stream is discarded, {dropped}")
-        seeded = request.settings.random_state is not None
-        warn_of_another_unit(self, unit_of(request.operator), seeded=seeded)
+            dropped = f"the stream is discarded, {stream.open_slots} rows of its open batch are dropped"
+            warn_of_a_fresh_start("fit", dropped)
+        warn_of_another_unit(self, unit_of(request.operator), seeded=request.settings.random_state is not None)
         self._forget()
         self._fitted_with = dict(request.parameters)
         reporter = Reporter(request.settings.callback, self, verbose=request.settings.verbose)

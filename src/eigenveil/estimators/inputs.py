@@ -133,10 +133,8 @@ def _opened(estimator: Any, X: Any, units: Any, layout: Layout) -> Source:
 def _checked(estimator: Any, X: Any, units: Any, *, reset: bool) -> Any:
     """Return a frame unchanged, or a checked array; store (`reset`) or compare names and number of columns."""
     if _is_frame(X):
-        frame = nw.from_native(X)
-        others = [
-            name for name in frame.columns if is_index(str(name)) or (isinstance(units, str) and name == units)
-        ]
+        frame, unit = nw.from_native(X), name_of(units)
+        others = [name for name in frame.columns if is_index(str(name)) or (unit is not None and name == unit)]
         validate_data(
             estimator, frame.drop(others).to_native() if others else X, reset=reset, skip_check_array=True
         )

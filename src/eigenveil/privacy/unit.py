@@ -83,7 +83,7 @@ class Unit:
             ids = "the ids of the people" if self.by is None else repr(self.by)
             return f"Pass {ids} as units, or {another}"
         if run.by is None:
-            named = f"units=pandas.Series(ids, name={self.by!r})"
+            named = f"units=pandas.Series(ids, index=X.index, name={self.by!r}) (without index if X has none)"
             return f"If these are ids of {self.by!r}, say so: {named}. Else {another}"
         if self.by is None:
             return f"If they are the same people, pass the ids without their name: an array. Else {another}"
