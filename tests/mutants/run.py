@@ -97,6 +97,8 @@ def find(trees: queue.Queue[Path], mutant: Mutant) -> str | None:
     finally:
         trees.put(tree)
     print(f"{'survives' if code == 0 else 'found':9} {mutant.name}", flush=True)
+    if code < 0:
+        return f"(ended by signal {-code})"
     if code not in (0, 1):
         sys.exit(f"the tests of {mutant.name!r} did not run: {failed}")
     return None if code == 0 else failed[0]
