@@ -946,9 +946,9 @@ FAULTS = (
     ),
     Mutant(
         "faults: a power cut hides that a batch was charged",
-        "src/eigenveil/algorithms/stream/checkpoint.py",
-        "        to_disk(path.parent)",
-        "        pass",
+        "src/eigenveil/_atomic_files.py",
+        "                to_disk(whole.parent)",
+        "                pass",
         ("tests/faults/test_kills.py::test_streams_killed_at_every_file_operation_of_two_batches",),
     ),
     Mutant(
