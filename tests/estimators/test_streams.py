@@ -285,3 +285,52 @@ def test_a_checkpoint_before_the_first_row(tmp_path):
     TrackedStream(2, epsilon=1.0, delta=1e-6, batch_size=1500, random_state=0).save(tmp_path / "s")
     pca = stream(options=None).fit(rows(2000)[:, :3]).set_params(options=SMALL).resume(tmp_path / "s")
     assert pca.partial_fit(rows(2000)).components_.shape == (2, 5)
+
+
+def test_an_interrupt_while_the_first_batch_closes_is_told_and_the_stream_goes_on(tmp_path):
+    """mutant: a batch that was interrupted counts as a release. The error of that hid how many rows were taken."""
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    pca = stream(callback=interrupt).partial_fit(rows(1000))
+    pca.stream.save(tmp_path / "s")
+    with pytest.raises(KeyboardInterrupt) as caught:
+        pca.partial_fit(rows(1000, 1))
+    assert caught.value.__notes__[0].startswith("The first 500 rows of this call are in this stream.")
+    assert (pca.n_samples_seen_, pca.stream.batches, pca.stream.released) == (1500, 1, False)
+    assert not hasattr(pca, "components_")
+    with pytest.raises(InvalidInputError, match="not interrupted"):
+        pca.stream.release()
+    pca.set_params(callback=None).partial_fit(rows(1000, 1)[500:])
+    assert pca.n_samples_seen_ == 2000
+    again = stream().resume(tmp_path / "s")
+    assert (again.n_samples_seen_, again.stream.batches) == (1500, 1)
+    assert again.partial_fit(rows(1500, 2)).components_.shape == (2, 5)
+
+
+def test_a_refused_resume_does_not_take_the_checkpoint(tmp_path):
+    """mutant: settings are compared after that. The stream that held the checkpoint could not close a batch."""
+    pca = stream().partial_fit(rows(1000))
+    pca.stream.save(tmp_path / "s")
+    before = (tmp_path / "s").read_bytes()
+    with pytest.raises(InvalidInputError, match="a different n_components"):
+        stream(n_components=1).resume(tmp_path / "s")
+    assert (tmp_path / "s").read_bytes() == before
+    assert pca.partial_fit(rows(1000, 1)).stream.batches == 1
+    pca.stream.save(tmp_path / "s")
+
+
+@pytest.mark.parametrize("prepared", [{"scale": np.full(5, 100.0)}, {"center": np.ones(5)}, {"fill": 0.0}])
+def test_rows_that_were_not_prepared_are_refused(prepared, tmp_path):
+    """A batch would hold rows of two kinds."""
+    pca = stream(**prepared).partial_fit(rows(100))
+    pca.stream.save(tmp_path / "s")
+    for add in (pca.stream.add, pca.stream.partial_fit, TrackedStream.load(tmp_path / "s").add):
+        with pytest.raises(InvalidInputError, match=f"prepared by a DPPCA .{next(iter(prepared))}"):
+            add(rows(100))
+    again = stream(**prepared).resume(tmp_path / "s")  # as the hint says
+    assert again.partial_fit(rows(100)).n_samples_seen_ == 200
+    plain = stream().partial_fit(rows(100))
+    plain.stream.add(rows(100))
+    assert plain.stream.arrivals == 200

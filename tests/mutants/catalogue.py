@@ -623,6 +623,13 @@ ACCOUNTS = (
         ("tests/mechanisms/noise/test_veil.py",),
     ),
     Mutant(
+        "stream: a first batch that was interrupted counts as released, which hides the interrupt",
+        "src/eigenveil/estimators/dppca.py",
+        "if self._stream.released:",
+        "if self._stream.batches:",
+        ("tests/estimators/test_streams.py",),
+    ),
+    Mutant(
         "stream: a first batch that is dropped on resume costs nothing",
         "src/eigenveil/algorithms/stream/tracked_stream.py",
         "charge_dropped_batch(stream._rounds.part(), mu=stream.budget.mu)",
@@ -939,9 +946,9 @@ FAULTS = (
     ),
     Mutant(
         "faults: a power cut hides that a batch was charged",
-        "src/eigenveil/algorithms/stream/checkpoint.py",
-        "        to_disk(path.parent)",
-        "        pass",
+        "src/eigenveil/_atomic_files.py",
+        "                to_disk(whole.parent)",
+        "                pass",
         ("tests/faults/test_kills.py::test_streams_killed_at_every_file_operation_of_two_batches",),
     ),
     Mutant(
@@ -1057,6 +1064,13 @@ OUTPUTS = (
         "src/eigenveil/sources/files/any_files.py",
         "file.samefile(out)",
         "file == out",
+        ("tests/estimators/scores/test_files.py",),
+    ),
+    Mutant(
+        "outputs: scores replace any file that is not known to be read",
+        "src/eigenveil/estimators/model.py",
+        "            refuse_existing(path)\n",
+        "            refuse_to_replace(X, path)\n",
         ("tests/estimators/scores/test_files.py",),
     ),
     Mutant(

@@ -66,7 +66,7 @@ class Code(StrEnum):
     NO_SPREAD = "no-spread"
     CLIPPED_VARIANCES = "clipped-variances"
     SMALL_BATCHES = "small-batches"
-    BAD_ROWS = "bad-rows"
+    EMPTY_SLOTS = "empty-slots"
     UNKNOWN_SCALES = "unknown-scales"
     NOISY_SCALES = "noisy-scales"
     HEAVY_TAILS = "heavy-tails"
@@ -229,16 +229,19 @@ def small_batches(size: int, count_noise: float) -> list[ReleaseWarning]:
     return [ReleaseWarning(code=Code.SMALL_BATCHES, text=text, numbers={"slots": size, "enough": need})]
 
 
-def bad_rows(slots: int, good: Noisy) -> list[ReleaseWarning]:
-    """Warn if many rows of a batch are invalid, more than noise in the count of the others explains."""
+def empty_slots(slots: int, good: Noisy, *, people: bool) -> list[ReleaseWarning]:
+    """Warn if many slots of a batch are empty, more than noise in the count of the others explains."""
     bad = slots - good.value - 3 * good.scale
     if not bad > MANY_BAD * slots:
         return []
-    text = (
-        f"by a noisy count, more than {bad / slots:.0%} of the rows of a batch leave their slots empty: a value "
-        f"is missing, infinite or {TOO_LARGE}."
-    )
-    return [ReleaseWarning(code=Code.BAD_ROWS, text=text, numbers={"slots": slots, "bad": bad})]
+    why = f"a value is missing, infinite or {TOO_LARGE}"
+    if people:
+        why += (
+            ", an id is missing or neither a whole number nor text, or a person has had a slot before. Only the "
+            "first row of each person counts, so people who return explain it, too"
+        )
+    text = f"by a noisy count, more than {bad / slots:.0%} of the rows of a batch leave their slots empty: {why}."
+    return [ReleaseWarning(code=Code.EMPTY_SLOTS, text=text, numbers={"slots": slots, "empty": bad})]
 
 
 def scale_warnings(scales: ColumnScales, labels: Sequence[str]) -> list[ReleaseWarning]:
@@ -282,6 +285,16 @@ def show(found: Sequence[ReleaseWarning]) -> None:
     for one in found:
         category = PrivacyWarning if one.code is Code.LARGE_DELTA else UserWarning
         warnings.warn(one.text, category, stacklevel=users_line())
+
+
+class Warned(dict[Code, ReleaseWarning]):
+    """Warnings of a stream so far, by their rules."""
+
+    def keep(self, found: Sequence[ReleaseWarning]) -> list[ReleaseWarning]:
+        """Keep the first warning of each rule. Return those that are new, which are to be shown."""
+        new = [one for one in found if one.code not in self]
+        self.update({one.code: one for one in new})
+        return new
 
 
 @functools.cache

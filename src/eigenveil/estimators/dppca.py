@@ -322,11 +322,12 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     def resume(self, path: str | os.PathLike[str]) -> Self:
         """Resume a stream from a checkpoint written by ``pca.stream.save(path)``.
 
-        This estimator must have the parameters with which the stream began.
+        This estimator must have the parameters with which the stream began. If not, the checkpoint is not taken.
         """
         settings = read_settings(self, stream=True)
-        stream = TrackedStream.load(path, engine=settings.engine)
-        self._refuse_another_stream(stream, settings, [])
+        stream = TrackedStream.load(
+            path, engine=settings.engine, check=lambda stream: self._refuse_another_stream(stream, settings, [])
+        )
         self._forget()
         self._fitted_with = parameters_of_fit(self)
         self._stream = stream
@@ -394,7 +395,6 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
 
     def _take_from_stream(self, settings: Settings) -> None:
         self.n_samples_seen_ = self._stream.arrivals
-        if not self._stream.batches:
-            return
-        mean, scale = settings.declared_mean(self.n_features_in_), self._declared_scale(settings)
-        self.__dict__.update(attributes(self._stream.release(), mean=mean, scale=scale, n_hat=None))
+        if self._stream.released:
+            mean, scale = settings.declared_mean(self.n_features_in_), self._declared_scale(settings)
+            self.__dict__.update(attributes(self._stream.release(), mean=mean, scale=scale, n_hat=None))

@@ -23,7 +23,7 @@ from eigenveil.estimators.attributes import covariance, log_likelihood
 from eigenveil.estimators.inputs import numeric, rows_to_transform
 from eigenveil.estimators.missing_attributes import FITTED, REASONS, why_absent
 from eigenveil.estimators.refit_guard import warn_if_it_chooses
-from eigenveil.estimators.scores.files import WrittenScores, warn_once_of_scores, write_scores
+from eigenveil.estimators.scores.files import WrittenScores, refuse_existing, warn_once_of_scores, write_scores
 from eigenveil.estimators.scores.projection import centred, scores_of, whitening_of
 from eigenveil.estimators.scores.release_scores import Ask, release_scores
 from eigenveil.estimators.scores.score_map import ScoreMap
@@ -101,7 +101,9 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             warn_once_of_scores()
         return scores
 
-    def transform_to(self, X: Any, path: str | os.PathLike[str], *, keep: Any = None) -> WrittenScores:
+    def transform_to(
+        self, X: Any, path: str | os.PathLike[str], *, keep: Any = None, overwrite: bool = False
+    ) -> WrittenScores:
         """Write scores to a Parquet or CSV file, block by block, for rows that do not fit in memory.
 
         Scores of the training rows are *not private*, so neither is the file.
@@ -112,11 +114,13 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             Anything that `fit` accepts.
         path : path
             The file: CSV if it ends in .csv, else Parquet. Its columns are the kept ones, then
-            `get_feature_names_out`. An existing file is replaced once everything is written; a file that X is
-            read from is refused.
+            `get_feature_names_out`. It appears when it is complete. An existing file is refused.
         keep : str or list of str, optional
             Columns of X to copy unchanged next to the scores, such as ids: names, or globs such as ``"id*"``. For
             data frames in memory and for files.
+        overwrite : bool
+            Whether an existing file may be replaced. It is still refused if X is a path, a glob or a folder that
+            includes it; whether X is read from it in another way is not checked.
 
         Returns
         -------
@@ -125,9 +129,13 @@ class ReleasedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             missing scores, so that line i of the file is row i of X.
         """
         check_is_fitted(self)
-        refuse_to_replace(X, path)
+        if overwrite:
+            refuse_to_replace(X, path)
+        else:
+            refuse_existing(path)
         kept = None if keep is None else open_kept(X, keep)
-        return write_scores(self.transform_blocks(X), list(self.get_feature_names_out()), path, kept=kept)
+        names = list(self.get_feature_names_out())
+        return write_scores(self.transform_blocks(X), names, path, kept=kept, overwrite=overwrite)
 
     def private_scores(
         self,

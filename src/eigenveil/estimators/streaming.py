@@ -99,20 +99,22 @@ def add_to_stream(
     """
     unchanged = layout == Layout() and mean is None and scale is None
     if unchanged and (source is None or units is not None):
-        stream.add(X, units=units)
+        stream.add_prepared(X, units=units)
         return
     if units is None:
         source = open_with(X, layout) if source is None else source
         none = (sparse.csr_array if source.sparse else np.empty)((0, source.n_columns))
         blocks = (block.values for block in source.blocks())
-        stream.add(_named(_changed(values, mean, scale), source.columns) for values in chain([none], blocks))
+        stream.add_prepared(
+            _named(_changed(values, mean, scale), source.columns) for values in chain([none], blocks)
+        )
         return
     if not in_memory.accepts(X):
         raise InvalidInputError(f"expected a block of rows in memory, got {type(X).__name__}.")
     rows = in_memory.hold(X, layout=layout, units=units)
     bind_block(stream.ledger, units)  # here, since not every kind of rows returns ids with their name
     changed = _changed(rows.between(0, rows.n_rows), mean, scale)
-    stream.add(_named(changed, rows.columns), units=rows.ids(units))
+    stream.add_prepared(_named(changed, rows.columns), units=rows.ids(units))
 
 
 @contextmanager

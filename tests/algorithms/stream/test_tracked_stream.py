@@ -20,6 +20,7 @@ from support.forks import forking, in_a_fork
 from support.veils import WatchedVeil, worst_ratio
 
 D, B = 6, 300
+PEOPLE_RETURN = pytest.mark.filterwarnings("ignore:by a noisy count")  # and so do slots without a person
 LOUD = {"epsilon": 4.0, "delta": 1e-2, "batch_size": B}
 
 
@@ -52,6 +53,7 @@ def test_blocks_of_any_size_give_the_same_bits(rows, size):
     assert everything(feed(stream_of(), rows, size)) == everything(whole)
 
 
+@PEOPLE_RETURN
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_blocks_of_people_of_any_size_give_the_same_bits(rows, size):
     ids = np.random.default_rng(1).integers(0, 1500, size=len(rows))
@@ -61,6 +63,7 @@ def test_blocks_of_people_of_any_size_give_the_same_bits(rows, size):
     assert everything(parts) == everything(whole)
 
 
+@PEOPLE_RETURN
 def test_finds_the_components_and_releases_after_every_batch(rows):
     stream = stream_of()
     with pytest.raises(InvalidInputError, match="at least one closed batch"):
@@ -128,6 +131,7 @@ def test_emptying_a_slot_moves_no_more_than_stated(rows, quiet, place, huge):
     _compare(rows, neighbour, quiet=quiet, touched=place // B)
 
 
+@PEOPLE_RETURN
 @pytest.mark.parametrize("quiet", [True, False])
 @pytest.mark.parametrize("person", [3, 250, 700])
 def test_emptying_a_person_moves_no_more_than_stated(rows, quiet, person):
@@ -226,6 +230,20 @@ def test_many_invalid_rows_are_reported_from_a_release(rows):
     assert abs(stream.release().components[0, 0]) > 0.95
 
 
+@pytest.mark.parametrize("why", ["missing", "unusable", "return"])
+def test_many_slots_without_a_person_are_reported_from_a_release(rows, why):
+    """The batch is complete even if Python raises the warning."""
+    stream = stream_of(units="people")
+    stream.add(rows[:B], units=np.arange(B))
+    assert stream.release().warnings == ()
+    ids = {"missing": [None] * B, "unusable": [0.5] * B, "return": np.arange(B)}[why]
+    with pytest.raises(UserWarning, match=r"noisy count.*an id is missing or .*people who return explain it"):
+        stream.add(rows[:B], units=ids)
+    assert [one.code for one in stream.release().warnings] == ["empty-slots"]
+    assert (stream.batches, stream.arrivals) == (2, 2 * B)
+    assert stream.release().diagnostics["n_hat"] < B / 2
+
+
 @pytest.mark.filterwarnings("ignore:by a noisy count")
 def test_empty_batches_are_no_error_and_are_ignored(rows):
     stream = stream_of()
@@ -290,6 +308,7 @@ def test_frames_and_sparse_rows(rows):
 # -- checkpoints -------------------------------------------------------------------------------------
 
 
+@PEOPLE_RETURN
 @pytest.mark.parametrize("people", [False, True])
 @pytest.mark.parametrize("stop", [0, 10, B - 1, B, 2 * B + 17, 6 * B])
 def test_resumed_equals_uninterrupted(rows, tmp_path, stop, people):
@@ -603,6 +622,7 @@ def test_ids_of_a_batch_that_was_never_charged_do_not_stand_for_its_successor(ro
         TrackedStream.load(tmp_path / "s")
 
 
+@PEOPLE_RETURN
 @pytest.mark.parametrize("forget", [False, True])
 def test_batches_without_ids_are_recorded_and_forgotten_ids_are_not_written(rows, tmp_path, forget):
     stream = stream_of(units="people", ids_never_return=forget, random_state=None)
@@ -624,6 +644,8 @@ def test_a_checkpoint_is_not_written_through_a_planted_link(rows, tmp_path):
         (tmp_path / name).symlink_to(target)
     stream.save(tmp_path / "s")
     assert target.read_text() == "kept"
+    parts = sorted(path.name for path in tmp_path.iterdir() if ".part" in path.name)
+    assert parts == [f".s{RAW_SUFFIX}.part", ".s.part"]  # files of the user; those of the stream are gone
     assert TrackedStream.load(tmp_path / "s").arrivals == 10
 
 

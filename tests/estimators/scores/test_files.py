@@ -4,11 +4,12 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
-from pyarrow import dataset
+from pyarrow import dataset, feather
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -76,12 +77,12 @@ def test_an_interrupted_write_leaves_the_old_file(pca, tmp_path):
         raise RuntimeError("power cut")
 
     with pytest.raises(RuntimeError, match="power cut"):
-        pca.transform_to(broken(), path)
+        pca.transform_to(broken(), path, overwrite=True)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["scores.parquet"]
 
 
-@pytest.mark.parametrize("given", ["path", "list", "glob", "folder", "csv", "dataset", "union"])
+@pytest.mark.parametrize("given", ["path", "list", "glob", "folder", "csv"])
 @pytest.mark.parametrize("name", ["itself", "link", "hard link", "dots"])
 def test_rows_are_not_replaced_by_their_scores(pca, tmp_path, given, name):
     (tmp_path / "in").mkdir()
@@ -98,25 +99,55 @@ def test_rows_are_not_replaced_by_their_scores(pca, tmp_path, given, name):
         "glob": lambda: str(path.parent / "*.parquet"),
         "folder": lambda: path.parent,
         "csv": lambda: CsvFiles(str(path)),
-        "dataset": lambda: dataset.dataset(str(path.parent)),
-        "union": lambda: dataset.dataset(
-            [dataset.dataset(str(path)), dataset.dataset(str(tmp_path / "other.parquet"))]
-        ),
     }.get(given, lambda: str(path))()
-    with pytest.raises(InvalidInputError, match="is one of the files to read"):
-        pca.fit(rows(100)).transform_to(data, out)
+    for overwrite, words in ((False, "already exists"), (True, "is one of the files to read")):
+        with pytest.raises(InvalidInputError, match=words):
+            pca.fit(rows(100)).transform_to(data, out, overwrite=overwrite)
     assert path.read_bytes() == before
     assert out.is_symlink() == (name == "link")
     pca.fit(table).transform_to(data, tmp_path / "scores.parquet")
-    pca.transform_to(data, tmp_path / "scores.parquet")  # another existing file is replaced
+    with pytest.raises(InvalidInputError, match="already exists"):
+        pca.transform_to(data, tmp_path / "scores.parquet")
+    pca.transform_to(data, tmp_path / "scores.parquet", overwrite=True)  # as the hint says
 
 
-def test_a_mapped_array_is_not_replaced_by_its_scores(pca, tmp_path):
-    np.save(tmp_path / "rows.npy", rows(100))
-    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
-    for data in (mapped, mapped[:50], [mapped]):
-        with pytest.raises(InvalidInputError, match="is one of the files to read"):
-            pca.fit(rows(100)).transform_to(data, tmp_path / "rows.npy")
+OPENED = {
+    "dataset": lambda folder: dataset.dataset(folder / "d.parquet"),
+    "reader": lambda folder: dataset.dataset(folder / "d.parquet").scanner().to_reader(),
+    "polars scan": lambda folder: pl.scan_parquet(folder / "d.parquet"),
+    "mapped table": lambda folder: feather.read_table(folder / "d.feather", memory_map=True),
+    "mapped array": lambda folder: np.load(folder / "d.npy", mmap_mode="r").view(np.ndarray),
+    "generator": lambda _: (rows(50) for _ in range(2)),
+}
+
+
+@pytest.mark.parametrize("given", OPENED)
+def test_no_existing_file_is_replaced_unless_asked(pca, tmp_path, given):
+    """mutant: only files that are known to be read are refused. Lazy tables and views do not tell their files."""
+    table = pa.table(dict(zip(NAMES, rows(100).T, strict=True)))
+    pq.write_table(table, tmp_path / "d.parquet")
+    feather.write_feather(table, tmp_path / "d.feather", compression="uncompressed")
+    np.save(tmp_path / "d.npy", rows(100))
+    (tmp_path / "ledger.json").write_text("my ledger")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "nowhere")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.exists()}
+    if given not in ("mapped array", "generator"):
+        pca = pca.fit(table)
+    for name in (*before, "link.csv"):
+        with pytest.raises(InvalidInputError, match="already exists"):
+            pca.transform_to(OPENED[given](tmp_path), tmp_path / name)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.exists()} == before
+    assert pca.transform_to(OPENED[given](tmp_path), tmp_path / "ledger.json", overwrite=True).rows == 100
+
+
+def test_a_file_that_appears_meanwhile_is_not_replaced(pca, tmp_path):
+    def blocks():
+        yield rows(10)
+        (tmp_path / "scores.csv").write_text("of another process")
+
+    with pytest.raises(InvalidInputError, match="already exists"):
+        pca.transform_to(blocks(), tmp_path / "scores.csv")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("scores.csv", "of another process")]
 
 
 def spoilt_table():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,6 +35,16 @@ def noting_rows(arrivals: Callable[[], int]) -> Iterator[None]:
                 "after them, so that none counts twice."
             )
         raise
+
+
+def refuse_unprepared(prepared: Mapping[str, Any]) -> None:
+    """Raise if the rows of a stream are changed by a `DPPCA` before they are added."""
+    changes = [name for name, value in prepared.items() if value is not None]
+    if changes:
+        raise InvalidInputError(
+            f"the rows of this stream are prepared by a DPPCA ({', '.join(changes)}), and these are not.",
+            hint="Pass them to partial_fit of that DPPCA; DPPCA(...).resume(path) continues from a checkpoint.",
+        )
 
 
 class BlockReader:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from eigenveil._atomic_files import CAN_LOCK, explained_write_errors, locked, to_disk
+from eigenveil._atomic_files import CAN_LOCK, explained_write_errors, locked, written_whole
 from eigenveil.errors import InvalidInputError
 from eigenveil.privacy.uncopied import Uncopied
 
@@ -145,7 +145,8 @@ class Checkpoint(Uncopied):
         """Append a record to the file with raw data."""
         with explained_write_errors(self.raw_path), open(self.raw_path, "ab", opener=_opener(0o600)) as file:
             file.write(b"\n" + _line(record))  # starts on a new line, since a crash may have cut off the last one
-            _to_disk(file)
+            file.flush()
+            os.fsync(file.fileno())
 
     def read(self) -> dict[str, Any]:
         """Return the content of the file of releases."""
@@ -221,15 +222,8 @@ def unpack_hashes(text: str) -> set[bytes]:
 
 
 def _replace(path: pathlib.Path, records: Iterable[dict[str, Any]], *, mode: int) -> None:
-    fresh = path.with_name(f".{path.name}.part")
-    with explained_write_errors(path):
-        with contextlib.suppress(FileNotFoundError):
-            fresh.unlink()  # left by a crash
-        with open(fresh, "xb", opener=_opener(mode)) as file:
-            file.writelines(_line(record) for record in records)
-            _to_disk(file)
-        fresh.replace(path)
-        to_disk(path.parent)
+    with written_whole(path) as part, open(part, "xb", opener=_opener(mode)) as file:
+        file.writelines(_line(record) for record in records)
 
 
 def _line(record: dict[str, Any]) -> bytes:
@@ -239,8 +233,3 @@ def _line(record: dict[str, Any]) -> bytes:
 def _opener(mode: int) -> Any:
     no_link = getattr(os, "O_NOFOLLOW", 0)  # a link could send raw data to any file
     return lambda path, flags: os.open(path, flags | no_link, mode)
-
-
-def _to_disk(file: Any) -> None:
-    file.flush()
-    os.fsync(file.fileno())

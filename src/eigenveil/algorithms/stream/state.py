@@ -6,6 +6,7 @@ import dataclasses
 import json
 import secrets
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Self
 
 from eigenveil.algorithms.release_warnings import ReleaseWarning
@@ -16,6 +17,7 @@ from eigenveil.algorithms.stream.options import StreamOptions
 from eigenveil.algorithms.stream.round import StreamProgress
 from eigenveil.algorithms.tracked.state import State
 from eigenveil.errors import InvalidInputError
+from eigenveil.mechanisms import SeededBytes
 from eigenveil.privacy import Budget, Ledger, Relation
 from eigenveil.privacy.ledger import as_account
 
@@ -78,6 +80,11 @@ class PublicRecord:
             raise InvalidInputError("the ledger of this checkpoint does not fit its stream.")
         return ledger
 
+    def source(self) -> SeededBytes | None:
+        """Return the seeded source, at its position; None without a seed."""
+        seed = self.options.random_state
+        return None if seed is None else SeededBytes(seed, position=self.seeded_position or 0)
+
     def to_plain(self) -> dict[str, Any]:
         """Return the record as JSON values."""
         state = self.progress.state
@@ -132,6 +139,17 @@ class PublicRecord:
             mark=plain["mark"],
             ledger=Ledger.from_json(json.dumps(plain["ledger"])),
         )
+
+
+@contextmanager
+def refusing_damage() -> Iterator[None]:
+    """Raise an `InvalidInputError` if a checkpoint does not hold what `save` wrote."""
+    try:
+        yield
+    except InvalidInputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InvalidInputError("this is not a checkpoint written by `TrackedStream.save`.") from None
 
 
 def raw_records(seen: Seen, batch: OpenBatch, *, batches: int) -> Iterator[dict[str, Any]]:

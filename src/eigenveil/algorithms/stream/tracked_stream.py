@@ -7,9 +7,9 @@ TrackedStream(arrivals, k, mu, B):
   3  buy the answer to one question of tracked PCA with the rest:
        in the first three batches: about all tracked directions; earlier estimates do not count
        later: about the first k directions, damped inside their span; earlier estimates count, with their variance
-       multiplied by memory/(memory - 1) and raised to the drift that this answer and the last few show, which is
-       the energy that they have outside the span of V beyond noise. If the first k directions hold less than half
-       of their earlier variance (a jump), the stream starts from scratch
+       multiplied by memory/(memory - 1) and raised to the drift that this answer and the last few show: their
+       energy outside the span of V beyond noise. After a jump (the first k directions hold less than half of their
+       earlier variance) the stream starts from scratch
   4  discard the batch; the first k directions are a release
 """
 
@@ -17,16 +17,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from eigenveil.algorithms.diagnostics import StreamDiagnostics
 from eigenveil.algorithms.release import Release, signed
-from eigenveil.algorithms.release_warnings import Code, ReleaseWarning, bad_rows, show, small_batches
+from eigenveil.algorithms.release_warnings import Warned, empty_slots, show, small_batches
 from eigenveil.algorithms.stream.batch import USE_CHECKPOINTS, OpenBatch, Seen
-from eigenveil.algorithms.stream.blocks import BlockReader, Schema, bind_block, noting_rows
+from eigenveil.algorithms.stream.blocks import BlockReader, Schema, bind_block, noting_rows, refuse_unprepared
 from eigenveil.algorithms.stream.checkpoint import Checkpoint
 from eigenveil.algorithms.stream.options import MEMORY, ONE_SLOT, StreamOptions, declare_public
 from eigenveil.algorithms.stream.round import (
@@ -37,7 +37,13 @@ from eigenveil.algorithms.stream.round import (
     curve_count_noise,
     default_batch_size,
 )
-from eigenveil.algorithms.stream.state import PublicRecord, append_ids, raw_records, read_raw_records
+from eigenveil.algorithms.stream.state import (
+    PublicRecord,
+    append_ids,
+    raw_records,
+    read_raw_records,
+    refusing_damage,
+)
 from eigenveil.engines import Engine, LocalEngine
 from eigenveil.engines.plans import StreamBatches
 from eigenveil.errors import InvalidInputError
@@ -62,8 +68,8 @@ class TrackedStream(Uncopied):
     oversampling : int
         Number of directions that are tracked in addition to the k components.
     memory : float
-        Number of batches, approximately, for which an answer counts at most; above 1. Where answers show drift,
-        earlier estimates lose weight at once. This option covers drift that is too slow to be observed.
+        Number of batches, approximately, for which an answer counts at most; above 1. It covers drift that is too
+        slow to be observed.
     units : {"rows", "people"}
         Whether a unit is a row or a person. With people, every row needs an id (see `add`).
     ids_never_return : bool
@@ -75,12 +81,8 @@ class TrackedStream(Uncopied):
 
     Attributes
     ----------
-    arrivals : int
-        Number of rows that have arrived; public. After `load`, continue with the row of this number.
     prepared : dict
-        How the caller changes rows before they are added, in JSON values; public. `DPPCA` records it and compares.
-    batches : int
-        Number of closed batches.
+        How rows are changed before `add_prepared`, in JSON values; public. `DPPCA` records it and compares.
     ledger : Ledger
         Ledger of the stream.
 
@@ -94,32 +96,28 @@ class TrackedStream(Uncopied):
     before. Whether an id has been seen depends on the rows of that person alone. So emptying a person changes
     nothing for others, and only the first slot of that person was not empty. (Ids are compared by 128-bit keyed
     hashes. The probability that two of n people share a hash is below n^2 2^-129.) With `ids_never_return` only
-    the ids of the open batch are compared. The caller guarantees the rest, and the ledger says so.
-
-    *Ids.* Which ids are equal depends on these ids alone, in any block: whole numbers are one id in any type, and
-    as text. An id that is neither a whole number nor text counts as missing.
+    the ids of the open batch are compared. The caller guarantees the rest, and the ledger says so. Which ids are
+    equal depends on these ids alone. Whole numbers are one id in any type; other ids than text count as missing.
 
     *Cost.* A unit is in one batch. There it adds at most R to a sum and at most 1 to a count. So the mechanisms
-    are as private as under add-remove, and the batch is mu-GDP with the mu of (epsilon, delta). The queries of
-    other batches depend on this unit through releases only. Hence the whole stream is mu-GDP for any number of
-    batches (parallel composition; adaptive, since batches follow one another), and so (epsilon, delta)-DP. Memory,
-    weights and components are post-processing of releases.
+    are as private as under add-remove, and the batch is mu-GDP with the mu of (epsilon, delta). Queries of other
+    batches depend on this unit through releases only. Hence the whole stream is mu-GDP for any number of batches
+    (adaptive parallel composition), and so (epsilon, delta)-DP. All else is post-processing of releases.
 
-    *Divisor.* B is public, and dividing by it would be private. But if most slots are empty (people who return),
-    the radius search never reaches half of B, and the answer is lost. So a count of the slots that are not empty
-    is bought with 1 % of mu^2 (0.5 % more noise).
+    *Divisor.* Dividing by the public B would be private. But if most slots are empty (people who return), the
+    radius search never reaches half of B. So a count of the other slots is bought with 1 % of mu^2.
 
-    *Copies.* A stream can be neither copied nor pickled. A forked process cannot add rows to it, unless
-    ``stream.ledger.adopt()`` declares there that the original takes no more rows. Of all streams that share one
-    checkpoint, only the last one that loaded it can continue. The others, and a stream whose checkpoint was moved
-    or deleted, are refused before they charge their next batch.
+    *Copies.* A stream can be neither copied nor pickled. A forked process cannot add rows, unless
+    ``stream.ledger.adopt()`` declares there that the original adds none. Of all streams that share a checkpoint,
+    only the last one that loaded it can continue. The others, and a stream whose checkpoint was moved or deleted,
+    are refused before they charge their next batch.
 
     ==============================  ==================================================================
     edge case                       result
     ==============================  ==================================================================
     no batch has closed             `release` raises; nothing was spent
     hardly any slot is not empty    (by the noisy count) the batch is ignored; components stay
-    nan, inf, norm overflows        an empty slot, silently; a warning if the noisy count finds many
+    nan, inf, norm overflows, no id an empty slot; a warning if the noisy count finds many empty slots
     blocks of any size, no rows     the same result, bit by bit under the same random bytes
     k = d, d = 1, d < k + 5         fewer directions are tracked, at most d
     interrupted within a batch      that batch stays charged and is dropped
@@ -170,7 +168,7 @@ class TrackedStream(Uncopied):
         self._open = OpenBatch()
         self._progress = StreamProgress()
         self._reader = BlockReader(self.options)
-        self._warned: dict[Code, ReleaseWarning] = {}
+        self._warned = Warned()
         self._checkpoint: Checkpoint | None = None
         self.prepared: dict[str, Any] = {}
         self._partition = StreamBatches(ONE_SLOT[units])
@@ -190,21 +188,26 @@ class TrackedStream(Uncopied):
             Any number of rows, with the same columns as the first block.
         units : array-like of ids, or str
             Only with ``units="people"``: the id of the person that each row belongs to, as whole numbers or text,
-            or the name of the column of ids, the same in all blocks. Only the first row ever of a person counts,
-            valid or invalid. Later rows leave their slots empty, and so do rows without an id. How arrivals are
-            cut into blocks makes no difference.
+            or the name of the column of ids. Only the first row ever of a person counts, valid or invalid. Later
+            rows, and rows without an id, leave their slots empty.
 
         Raises
         ------
         InvalidInputError
-            Columns or ids are not as expected; in files and lists, all columns are checked first. If a generator
-            raises after some rows, a note of the exception says how many were taken.
+            Columns or ids are not as expected; in files and lists, all columns are checked first. Or a `DPPCA`
+            changes the rows of this stream (`prepared`). If a generator raises after some rows, a note of the
+            exception says how many were taken.
         """
+        refuse_unprepared(self.prepared)
+        self.add_prepared(block, units=units)
+
+    def add_prepared(self, block: Any, *, units: Any = None) -> None:
+        """Add rows as `add` does, after the caller has changed them as `prepared` says."""
         self.ledger.refuse_copy()
         source, ids = self._reader.open(block, units)
         if self._reader.check_columns(source):
             assert self.batch_size is not None, "the number of columns is known"
-            self._warn(small_batches(self.batch_size, curve_count_noise(self.budget.mu)))
+            show(self._warned.keep(small_batches(self.batch_size, curve_count_noise(self.budget.mu))))
         bind_block(self.ledger, units)
         start = 0
         with noting_rows(lambda: self.arrivals):
@@ -222,7 +225,7 @@ class TrackedStream(Uncopied):
 
     @property
     def arrivals(self) -> int:
-        """Number of rows that have arrived."""
+        """Number of rows that have arrived; public. After `load`, continue with the row of this number."""
         return self._partition.end + self._open.filled
 
     @property
@@ -248,14 +251,18 @@ class TrackedStream(Uncopied):
         """Number of filled slots in the open batch. Their rows are raw data."""
         return self._open.filled
 
+    @property
+    def released(self) -> bool:
+        """Whether there is a `release`: a batch has closed, and was not interrupted."""
+        return self._progress.state is not None
+
     def release(self) -> Release:
         """Return the components as of the last closed batch. The ledger is that of the stream, and still grows."""
         k, progress, state = self.options.k, self._progress, self._progress.state
         if state is None:
-            of = "" if self.batch_size is None else f" of {self.batch_size} slots"
             raise InvalidInputError(
-                f"expected at least one closed batch{of}, got {self.arrivals} arrivals.",
-                hint="Add more rows first, or choose a smaller batch_size.",
+                f"expected at least one closed batch that was not interrupted, got {self.arrivals} arrivals.",
+                hint=f"Add more rows first, or choose a smaller batch_size (now {self.batch_size}).",
             )
         return Release(
             algorithm="tracked stream",
@@ -267,8 +274,8 @@ class TrackedStream(Uncopied):
         )
 
     def __repr__(self) -> str:
-        batches = f"{self.batches} batches of {self.batch_size}"
-        return f"<TrackedStream: {self.arrivals} arrivals, {batches}, {self.ledger!r}>"
+        size = self.batch_size
+        return f"<TrackedStream: {self.arrivals} arrivals, {self.batches} batches of {size}, {self.ledger!r}>"
 
     # -- checkpoints -----------------------------------------------------------------------------
 
@@ -276,10 +283,9 @@ class TrackedStream(Uncopied):
         """Write a checkpoint, and update it with every batch that closes from now on.
 
         The file at `path` holds releases only. The file at `path` + ".RAW-DATA", which only its owner can read,
-        holds the rows of the open batch and hashes of ids: it is *not private*. Before a batch is charged, the
-        first file records that it will be. So a crash cannot hide the charge, and `load` drops a batch that was
-        charged but not released. A stream has one checkpoint. If it is saved to another path, a note replaces the
-        file at the first path. Any file at `path` that is not the stream's own is refused.
+        holds the rows of the open batch and hashes of ids: it is *not private*. The first file records that a
+        batch will be charged before it is. So `load` drops a batch that was charged but not released. If a stream
+        is saved to another path, a note replaces its first file. Files that are not its own are refused.
         """
         self.ledger.refuse_copy()
         checkpoint = Checkpoint(path)
@@ -288,25 +294,28 @@ class TrackedStream(Uncopied):
         self._checkpoint = checkpoint
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, engine: Engine | None = None) -> Self:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        engine: Engine | None = None,
+        check: Callable[[Self], object] = lambda _: None,
+    ) -> Self:
         """Load a stream from its checkpoint. Continue with the row of number `arrivals`.
 
         Only one stream at a time can continue from a checkpoint. After this call, another stream that used the
-        checkpoint can no longer close a batch. Copies of the files cannot be detected: a stream that continues
-        from a copy spends the budget twice.
+        checkpoint can no longer close a batch. Copies of the files cannot be detected: a stream from a copy spends
+        the budget twice. `check` is called with the stream before it takes the checkpoint, and may raise.
         """
         checkpoint = Checkpoint(path)
         checkpoint.read()  # raises if there is none
         with checkpoint.locked():
             public = checkpoint.read()
-            try:
+            with refusing_damage():
                 record = PublicRecord.from_plain(public)
                 stream = cls._from_record(record, engine)
                 read_raw_records(checkpoint, record, stream._seen, stream._open, batches=stream.batches)
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
-                if isinstance(error, InvalidInputError):
-                    raise
-                raise InvalidInputError("this is not a checkpoint written by `TrackedStream.save`.") from None
+            check(stream)
             if record.closing:
                 charge_dropped_batch(stream._rounds.part(), mu=stream.budget.mu)
                 stream._rounds.finish()
@@ -354,20 +363,14 @@ class TrackedStream(Uncopied):
             with np.errstate(over="ignore", under="ignore"):
                 # 2
                 counted, mu = buy_slot_count(units, mu=self.budget.mu)
-                if not self.options.people:
-                    self._warn(bad_rows(slots, counted))
+                new = self._warned.keep(empty_slots(slots, counted, people=self.options.people))
                 # 3, 4
                 self._progress = buy_round(units, self._progress, self.options, counted, slots=slots, mu=mu)
         finally:
             self._rounds.finish()
         if self._checkpoint is not None:
             self._checkpoint.write(self._public(closing=False))
-
-    def _warn(self, found: list[ReleaseWarning]) -> None:
-        """Show each kind of warning once, and keep it for releases."""
-        new = [one for one in found if one.code not in self._warned]
-        self._warned.update({one.code: one for one in new})
-        show(new)
+        show(new)  # last, since a filter may turn warnings into errors
 
     def _public(self, *, closing: bool) -> dict[str, Any]:
         """Return everything except the open batch and ids, as JSON values. All of it is public."""
@@ -389,12 +392,9 @@ class TrackedStream(Uncopied):
     @classmethod
     def _from_record(cls, record: PublicRecord, engine: Engine | None) -> Self:
         stream = cls(**dataclasses.asdict(record.options), engine=engine)
-        seed, position = record.options.random_state, record.seeded_position
         stream._partition.end = record.closed_slots
-        source = None if seed is None else SeededBytes(seed, position=position or 0)
-        stream._attach(record.account(stream.budget), source)
-        stream.prepared = record.prepared
-        stream._reader.schema = record.schema
+        stream._attach(record.account(stream.budget), record.source())
+        stream.prepared, stream._reader.schema = record.prepared, record.schema
         stream._progress = record.progress
-        stream._warned = {one.code: one for one in record.warnings}
+        stream._warned.keep(record.warnings)
         return stream

@@ -53,7 +53,7 @@ def run(
     if out is None:
         written = put_scores(blocks, schema, sys.stdout.buffer, kept=kept)
     else:
-        written = write_scores(blocks, names, out, kept=kept)
+        written = write_scores(blocks, names, out, kept=kept, overwrite=force)
     if written.without_scores:
         warn(
             f"{written.without_scores} of {written.rows} rows have no scores: a value is missing or infinite, or "

@@ -35,8 +35,11 @@ def write_scores(
     path: str | os.PathLike[str],
     *,
     kept: KeptColumns | None = None,
+    overwrite: bool = False,
 ) -> WrittenScores:
     """Write blocks of scores to one CSV (.csv) or Parquet file, which appears when it is complete.
+
+    Unless `overwrite`, a file that is there by then stays.
 
     Examples
     --------
@@ -48,12 +51,21 @@ def write_scores(
     {'pc1': [0.0, 0.0, None]}
     """
     schema = scores_schema(names, kept)
-    with written_whole(path) as part:
+    last_check = (lambda: None) if overwrite else functools.partial(refuse_existing, path)
+    with written_whole(path, last_check=last_check) as part:
         if Path(path).suffix.lower() == ".csv":
             with part.open("wb") as sink:
                 return put_scores(blocks, schema, sink, kept=kept)
         with pq.ParquetWriter(part, schema) as writer:
             return _put(writer, blocks, schema, kept)
+
+
+def refuse_existing(path: str | os.PathLike[str]) -> None:
+    """Raise if there is a file, a folder or a link at `path`."""
+    if os.path.lexists(path):
+        raise InvalidInputError(
+            f"{os.fspath(path)!r} already exists.", hint="Choose another name, or replace it with overwrite=True."
+        )
 
 
 def put_scores(

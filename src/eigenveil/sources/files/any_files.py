@@ -39,26 +39,16 @@ def has_paths(data: Any) -> bool:
 
 
 def refuse_to_replace(data: Any, path: str | os.PathLike[str]) -> None:
-    """Raise if `path` is, by whatever name, one of the files that the data are read from.
-
-    Known are paths, globs, folders, datasets of files, and arrays that numpy maps from a file.
-    """
+    """Raise if the data are paths of files, and `path` is, by whatever name, one of these files."""
     out = Path(path)
-    if out.exists() and any(file.exists() and file.samefile(out) for file in map(Path, _files(data))):
+    if not has_paths(data) or not out.exists():
+        return
+    files = find_files(data.paths if isinstance(data, CsvFiles) else data)
+    if any(file.exists() and file.samefile(out) for file in map(Path, files)):
         raise InvalidInputError(
             f"{os.fspath(path)!r} is one of the files to read: the result would replace the data.",
             hint="Write the result to another file.",
         )
-
-
-def _files(data: Any) -> list[str]:
-    if has_paths(data):
-        return find_files(data.paths if isinstance(data, CsvFiles) else data)
-    if _is_dataset(data):
-        children = getattr(data, "children", ())
-        return [*getattr(data, "files", ()), *(file for child in children for file in _files(child))]
-    blocks = data if isinstance(data, (list, tuple)) else [data]
-    return [str(block.filename) for block in blocks if isinstance(block, np.memmap) and block.filename]
 
 
 def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
