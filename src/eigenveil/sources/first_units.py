@@ -8,10 +8,9 @@ import numpy as np
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.columns import quote_some
-from eigenveil.sources.files.any_files import FilesSource
+from eigenveil.sources.files.row_cache import KeptSource
 from eigenveil.sources.labels import CODE
 from eigenveil.sources.people.in_memory import HEAD
-from eigenveil.sources.people.on_disk import PeopleOnDisk
 from eigenveil.sources.source import Block, Source
 from eigenveil.sources.wrapped import Wrapped
 
@@ -23,9 +22,10 @@ def check_first_units(source: Source) -> None:
     of the first units has a value in it, and at least two more have none. So one unit never makes a column with
     values in most units one without, and one value in an empty column changes nothing.
     """
-    while isinstance(source, Wrapped):
-        source = source.source
-    block = next(iter(source.blocks()), None) if isinstance(source, FilesSource | PeopleOnDisk) else None
+    inner: Any = source
+    while isinstance(inner, Wrapped) and not isinstance(inner, KeptSource):
+        inner = inner.source
+    block = inner.first() if isinstance(inner, KeptSource) else None
     if block is None:
         return
     there = _units_with_values(block)
