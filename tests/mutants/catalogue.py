@@ -31,6 +31,13 @@ class Mutant:
 NASTY = "tests/contracts/test_nasty_entries.py"
 SOURCES = (
     Mutant(
+        "one file makes a column of all others a row index",
+        "src/eigenveil/sources/files/scans.py",
+        "    if different:\n",
+        "    if False:\n",
+        ("tests/sources/test_files.py",),
+    ),
+    Mutant(
         "CSV: a line with an odd number of quotes is not looked at by itself",
         "src/eigenveil/sources/files/csv_lines.py",
         "odd = counts % 2 == 1",
@@ -733,6 +740,13 @@ ACCOUNTS = (
         "    ledger.bind(unit_of(operator))\n",
         "",
         ("tests/contracts/test_one_unit_per_ledger.py",),
+    ),
+    Mutant(
+        "a map is charged before its groups are counted",
+        "src/eigenveil/estimators/scores/release_scores.py",
+        "        _check_number(source, len(codes))\n",
+        "",
+        ("tests/estimators/scores/test_release_scores.py",),
     ),
     Mutant(
         "a model of people has a map of rows",

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
-from eigenveil import DPPCA
+from eigenveil import DPPCA, Budget, Ledger
 from eigenveil.engines import SampledPopulation
 from eigenveil.errors import InvalidInputError
 from eigenveil.operators import Products, samples
@@ -430,7 +430,15 @@ def test_an_index_in_one_of_many_files(tmp_path):
     FRAME.assign(i=0).set_index("i").to_parquet(tmp_path / "b.parquet")
     assert "differ in ['i']" in message(tmp_path)
     FRAME.assign(i=0).to_parquet(tmp_path / "a.parquet")
+    told = message(tmp_path)  # review finding: one file took a column from all others
+    assert "not all files say" in told
+    assert ".parquet" not in told.replace("to_parquet", "")
+    FRAME.assign(i=0).set_index("i").to_parquet(tmp_path / "a.parquet")
     with pytest.warns(UserWarning, match="left out 'i'"):
+        assert open_source(tmp_path).columns == ("x", "y")
+    pl.DataFrame({"__index_level_0__": [1], "x": [0.0], "y": [0.0]}).write_parquet(tmp_path / "a.parquet")
+    FRAME.set_axis([5, 3, 9]).to_parquet(tmp_path / "b.parquet")
+    with pytest.warns(UserWarning, match="left out '__index_level_0__'"):  # its name says so everywhere
         assert open_source(tmp_path).columns == ("x", "y")
 
 
@@ -444,6 +452,62 @@ def test_a_column_without_a_name_is_refused_unless_columns_are_chosen(tmp_path):
         assert open_source(data, columns=["y", ""]).columns == ("y", "")
     FRAME.to_csv(tmp_path / "a.csv", index=False)
     np.testing.assert_array_equal(rows_of(tmp_path / "a.csv"), FRAME.to_numpy())
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\xa0", "\u200b", " \ufeff "])
+def test_a_name_that_shows_nothing_is_no_name(blank):
+    """Review finding: a blank name passed as a name."""
+    table = pa.table({"x": FRAME.x, blank: [0, 1, 2], "y": FRAME.y})
+    assert "column 2 of 3 has none" in message(table)
+    np.testing.assert_array_equal(rows_of(table, columns="?*"), FRAME.to_numpy())
+    assert open_source(table, columns=["y", blank]).columns == ("y", blank)
+
+
+@pytest.mark.parametrize("units", [None, "who"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])
+def test_a_column_without_values_is_refused_before_anything_is_charged(tmp_path, ending, units):
+    """Review finding: an empty column of notes cost the whole budget, and no row was left."""
+    n = 300
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(n, 3)), columns=list("abc")).assign(
+        who=np.arange(n)
+    )
+    path, kinds = tmp_path / f"t.{ending}", {"csv": "to_csv", "parquet": "to_parquet", "feather": "to_feather"}
+
+    def fit(present, **how):
+        notes = np.where(np.arange(n) < present, 1.0, np.nan)
+        written = table.assign(notes=notes) if units else table.assign(notes=notes).drop(columns="who")
+        getattr(written, kinds[ending])(path, **({"index": False} if ending == "csv" else {}))
+        ledger = Ledger(Budget.from_epsilon_delta(1.0, 1e-6))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # few rows
+            try:
+                DPPCA(1, algorithm="dp-gauss-1", ledger=ledger, **how).fit(path, units=units)
+            except InvalidInputError as refusal:
+                assert "'notes'" in str(refusal)  # noqa: PT017
+        assert bool(ledger.entries) is (ledger.unit is not None)
+        return bool(ledger.entries)
+
+    assert [fit(0), fit(1), fit(2), fit(n)] == [False, False, True, True]  # one value decides nothing
+    assert fit(0, fill=0.0)
+    assert fit(0, columns=["a", "b", "c"])
+
+
+def test_few_rows_without_values_are_no_column_without_values(tmp_path):
+    pd.DataFrame({"x": [1.0, np.nan], "y": [2.0, 3.0]}).iloc[1:].to_csv(tmp_path / "a.csv", index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        DPPCA(1, algorithm="dp-gauss-1").fit(tmp_path / "a.csv")
+
+
+def test_ids_of_another_number_leave_the_ledger_free(tmp_path):
+    """Review finding: the failed fit had bound the ledger, which then refused the right one."""
+    big = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)), columns=["x", "y"])
+    big.to_parquet(tmp_path / "a.parquet")
+    ledger = Ledger(Budget.from_epsilon_delta(1.0, 1e-6))
+    with pytest.raises(InvalidInputError, match="one id per row"):
+        DPPCA(1, algorithm="dp-gauss-1", ledger=ledger).fit(tmp_path / "a.parquet", units=np.arange(49))
+    assert ledger.unit is None
+    assert not ledger.entries
 
 
 @pytest.mark.parametrize("coded", [False, True])

@@ -187,9 +187,48 @@ def test_no_group_raises_an_error(tmp_path):
         float("nan"),
         pd.NA,
         pd.NaT,
-        b"a",
+        b"\xff",
         (1, 2),
         10**400,
         np.datetime64("NaT"),
     ]
-    assert _codes([*odd, "a"], ["a"]).tolist() == [-1] * len(odd) + [0]
+    assert _codes([*odd, *["a"] * 12], ["a"]).tolist() == [-1] * len(odd) + [0] * 12
+
+
+SHAPES = {
+    "chunks of Arrow": (pa.chunked_array([["v", "u"], ["v", None]]), ["u", "v"]),
+    "bytes": (np.array(["v", "u", "v", ""], "S1"), ["u", "v"]),
+    "periods": (pd.PeriodIndex(["2020-02", "2020-01", "2020-02", None], freq="M"), ["2020-01", "2020-02"]),
+    "a series of periods": (
+        pd.Series(pd.PeriodIndex(["2020-01-02", "2020-01-01", "2020-01-02", None], freq="D")),
+        ["2020-01-01", "2020-01-02"],
+    ),
+    "blanks around groups": (pd.Series([" v", "u ", "\tv\xa0", " "]), ["u", "v"]),
+    "blanks around labels": (["v", "u", "v", None], ["u ", "\tv"]),
+    "floats": (np.array([0.5, 0.25, 0.5, np.nan]), [".25", "0.50"]),
+    "floats of polars": (pl.Series([0.5, 1000.0, 0.5, None]), ["1e3", "0.50"]),
+    "floats in a list": ([0.5, 0.25, 0.5, None], ["0.250", "0.50"]),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_groups_of_more_types_match_their_labels(shape):
+    """Review finding: maps of these were bought empty, without a word."""
+    groups, labels = SHAPES[shape]
+    assert _codes(groups, labels).tolist() == [1, 0, 1, -1]
+
+
+@pytest.mark.parametrize("odd", [[["a"]], [{"a": 1}], [b"\xff"], [pd.Interval(0, 1)]])
+def test_groups_without_text_are_refused_by_most_of_the_first(odd):
+    with pytest.raises(InvalidInputError, match="expected groups that can be compared"):
+        _codes([*odd * 10, *["a"] * 10], ["a"])
+    assert _codes([*odd * 9, *["a"] * 10], ["a"]).tolist() == [*[-1] * 9, *[0] * 10]
+
+
+def test_blanks_around_text_in_files_name_no_other_group(tmp_path):
+    table = pa.table({"x": np.arange(4.0), "group": [" v", "u ", "v", None]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    source = open_labelled(
+        tmp_path / "t.parquet", layout=Layout.of(["x"]), units=None, labels_in="group", labels=["u", "v"]
+    )
+    np.testing.assert_array_equal(rows_of(source)[:, 1], [1, 0, 1, np.nan])

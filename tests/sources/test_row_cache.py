@@ -46,6 +46,15 @@ def test_partitions_that_fit_are_read_once() -> None:
     assert read.times == 1
 
 
+@pytest.mark.parametrize("limit", [3 * 32, 0])
+def test_a_look_at_the_first_block_is_the_start_of_the_first_pass(limit) -> None:
+    keeper, read = Keeper(limit), Read()
+    assert keeper.first(0, read) is keeper.first(0, read)
+    assert [values(keeper.blocks(0, read)) for _ in range(2)] == [[0.0, 1.0, 2.0]] * 2
+    assert read.times == (1 if limit else 2)
+    assert keeper.first(1, Read(0)) is None
+
+
 def test_a_partition_that_does_not_fit_is_read_every_time_and_leaves_memory_for_others() -> None:
     keeper, large, small = Keeper(3 * 32 - 1), Read(), Read(2)
     for _ in range(2):

@@ -14,6 +14,7 @@ from eigenveil.mechanisms import SeededBytes, Veil
 from eigenveil.operators import Operator, as_operator
 from eigenveil.privacy import Budget, Ledger, Purpose, Relation, Unit
 from eigenveil.sources import Layout
+from eigenveil.sources.first_units import check_first_units
 from eigenveil.units import Units
 
 
@@ -105,12 +106,17 @@ def open_units(
             hint="Nothing was drawn. Ask for less, or start a ledger with a larger budget.",
         )
     operator = as_operator(data)
-    ledger.bind(unit_of(operator))
+    ledger.check_unit(unit_of(operator))
     engine = engine_for(operator, engine)
+    if isinstance(engine, LocalEngine | DaskEngine):
+        operator = engine.keeping(operator)
     source = getattr(operator, "source", None)
+    if isinstance(engine, LocalEngine) and source is not None:
+        check_first_units(source)
+    ledger.bind(unit_of(operator))
     declare_layout(ledger, Layout() if source is None else source.layout)
     return Units(
-        operator=engine.keeping(operator) if isinstance(engine, LocalEngine | DaskEngine) else operator,
+        operator=operator,
         veil=Veil(ledger, source=None if random_state is None else SeededBytes(random_state)),
         budget=budget,
         engine=engine,

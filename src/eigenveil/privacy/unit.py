@@ -40,7 +40,7 @@ class Unit:
     ...     print(unit)
     one row
     one person (all rows with the same patient)
-    one person (all rows with the same id, ids passed as an array)
+    one person (ids without a name, or one array of rows each)
     """
 
     kind: Kind
@@ -61,8 +61,12 @@ class Unit:
     def __str__(self) -> str:
         if self.kind != "person":
             return f"one {self.kind}"
-        how = "id, ids passed as an array" if self.by is None else self.by
-        return f"one person (all rows with the same {how})"
+        how = (
+            "ids without a name, or one array of rows each"
+            if self.by is None
+            else f"all rows with the same {self.by}"
+        )
+        return f"one person ({how})"
 
     def to_plain(self) -> dict[str, Any]:
         """Return the unit as JSON values."""

@@ -28,12 +28,18 @@ def is_index(name: str) -> bool:
     return bool(_INDEX.fullmatch(name))
 
 
+def has_no_name(name: str) -> bool:
+    """Return whether a name shows nothing: it is empty, or consists of blanks and of signs without a shape."""
+    return all(sign.isspace() or not sign.isprintable() for sign in name)
+
+
 def choose_names(
     names: Sequence[str], requested: Any, *, unit: str | None = None, index: Collection[str] = ()
 ) -> list[int]:
     """Return the positions of the requested columns among `names`; by default all except the unit column.
 
-    A column of `index`, which holds the names or numbers of rows, is chosen by its own name only.
+    A column of `index`, which holds the names or numbers of rows, is chosen by its own name only; so is a column
+    whose name consists of blanks.
 
     Examples
     --------
@@ -92,9 +98,10 @@ def refuse_named_unit(units: Any) -> None:
 
 def _refuse_unnamed(names: Sequence[str], chosen: Sequence[str]) -> None:
     """Refuse a column without a name, unless columns are chosen: it is mostly the row index of another program."""
-    if "" in chosen:
+    unnamed = next(filter(has_no_name, chosen), None)
+    if unnamed is not None:
         raise InvalidInputError(
-            f"expected a name for every column, but column {names.index('') + 1} of {len(names)} has none. "
+            f"expected a name for every column, but column {names.index(unnamed) + 1} of {len(names)} has none. "
             "Many programs write the names or numbers of rows in such a column.",
             hint="Choose the columns that have names: columns='?*', or --columns '?*'. Or write the file again "
             "without row names (pandas: to_csv(path, index=False); R: row.names = FALSE). Delete a title above "
@@ -108,7 +115,7 @@ def _matches(names: Sequence[str], key: str, unit: str | None, index: Collection
             f"column {key!r} holds the ids of the units and cannot be data as well.",
             hint="Remove it from columns=[...].",
         )
-    data = (name for name in names if name != unit and name not in index)
+    data = (name for name in names if name != unit and name not in index and not (name and has_no_name(name)))
     found = [key] if key in names else [name for name in data if fnmatchcase(name, key)]
     if not found:
         raise InvalidInputError(f"there is no column {key!r}.", hint=_alternatives(names, key))

@@ -5,9 +5,11 @@ Labels and groups are compared as text of one form, so that they match whatever 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ from eigenveil.sources.layout import Layout
 from eigenveil.sources.people.normal_form import normal_text
 from eigenveil.sources.source import Source
 
-_CODE = "\0 label"
+CODE = "\0 label"
 """Name of the added column of label indices; no file has a column of this name."""
 
 
@@ -32,16 +34,18 @@ def label_text(one: Any) -> str | None:
     """Return the text by which a label is compared; None if it is missing, or of a type that cannot be a label.
 
     Whole numbers are the same in any type, and as text. Truth values are 1 and 0. Dates and times are written as
-    in ISO 8601, in UTC, without a time of day at midnight. All other text is compared by its characters.
+    in ISO 8601, in UTC, without a time of day at midnight, and periods as pandas writes them. All other text is
+    compared by its characters, without blanks around it; bytes are text in UTF-8.
 
     Examples
     --------
-    >>> [label_text(one) for one in (7, 7.0, " 7", "007", True, "FALSE", "2020-01-31 00:00", "north")]
+    >>> [label_text(one) for one in (7, 7.0, " 7", "007", True, "FALSE", "2020-01-31 00:00", b"north ")]
     ['7', '7', '7', '007', '1', '0', '2020-01-31', 'north']
     """
-    text = text_of(one.astype("datetime64[us]").item() if isinstance(one, np.datetime64) else one)
+    text = text_of(_plain(one))
     if text is None:
         return None
+    text = text.strip()
     found = re.fullmatch(DATE, text)
     if found is None:
         return {"true": "1", "false": "0"}.get(text.lower(), normal_text(text))
@@ -51,9 +55,35 @@ def label_text(one: Any) -> str | None:
     return text[:10] + time * (time != "T00:00:00")
 
 
+def _plain(one: Any) -> Any:
+    """Return dates of numpy, bytes and periods of pandas as `text_of` takes them; others unchanged."""
+    if isinstance(one, np.datetime64):
+        return one.astype("datetime64[us]").item()
+    if isinstance(one, bytes):
+        with contextlib.suppress(UnicodeDecodeError):
+            return one.decode()
+    return str(one) if type(one).__name__ == "Period" else one
+
+
+def number_text(text: str) -> str:
+    """Return the text that `label_text` gives to the float that is written as this text; other text unchanged.
+
+    Examples
+    --------
+    >>> [number_text(one) for one in ("0.50", ".5", "1e3", "7", "north")]
+    ['0.5', '0.5', '1000', '7', 'north']
+    """
+    if re.fullmatch(_FITS[Kind.NUMBER], text):
+        number = float(text)
+        if np.isfinite(number) and Decimal(repr(number)) == Decimal(text):
+            return label_text(number) or text
+    return text
+
+
 def label_texts(labels: Sequence[Any], kind: Kind | None = None) -> list[str]:
     """Return `label_text` of every label; refuse labels that groups of this kind cannot have, and equal ones."""
     texts = [text for text in map(label_text, labels) if text is not None]
+    texts = list(map(number_text, texts)) if kind is Kind.NUMBER else texts
     if not texts or len(texts) != len(labels) or len(set(texts)) != len(texts):
         raise InvalidInputError(
             "labels must be a list of at least one group, each named once.",
@@ -112,7 +142,7 @@ def open_labelled(data: Any, *, layout: Layout, units: Any, labels_in: str, labe
             hint="Write one label per row, as text.",
         )
     coded = LabelledScan(scan, labels_in, tuple(label_texts(labels, of_labels)))
-    return open_scan(coded, layout=exact.with_column(_CODE), units=units)
+    return open_scan(coded, layout=exact.with_column(CODE), units=units)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -126,13 +156,13 @@ class LabelledScan:
     @property
     def schema(self) -> pa.Schema:
         """Names and types of all columns."""
-        return self.scan.schema.append(pa.field(_CODE, pa.float64()))
+        return self.scan.schema.append(pa.field(CODE, pa.float64()))
 
     def batches(self, names: Sequence[str], height: int) -> Iterator[pa.RecordBatch]:
         """Yield the named columns in batches."""
-        read = list(dict.fromkeys([*(name for name in names if name != _CODE), self.labels_in]))
+        read = list(dict.fromkeys([*(name for name in names if name != CODE), self.labels_in]))
         for batch in self.scan.batches(read, height):
-            columns = [self._codes(batch) if name == _CODE else batch.column(name) for name in names]
+            columns = [self._codes(batch) if name == CODE else batch.column(name) for name in names]
             yield pa.RecordBatch.from_arrays(columns, names=list(names))
 
     def by_file(self) -> Sequence[LabelledScan]:

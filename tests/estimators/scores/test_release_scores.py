@@ -430,3 +430,22 @@ def test_groups_of_rows_on_a_cluster_are_refused_before_they_are_charged():
     with pytest.raises(InvalidInputError, match="groups need rows on this machine"):
         model.private_scores(there, groups=["x"] * 4000, labels=["x"], epsilon=1.0, ledger=ledger)
     assert not ledger.entries
+
+
+@pytest.mark.parametrize("kind", ["array", "parquet", "path", "blocks", "ids beside a file"])
+def test_another_number_of_groups_or_ids_is_refused_before_it_is_charged(kind, tmp_path):
+    """Review finding: the whole budget was spent, and nothing returned."""
+    data = _kinds(rows(), tmp_path)["parquet" if "ids" in kind else kind]
+    model = DPPCA(2, algorithm="dp-gauss-1", epsilon=20.0).fit(data)
+    for number in (3999, 4001):
+        wrong = {"units": np.arange(number)} if "ids" in kind else {"groups": ["a"] * number, "labels": ["a"]}
+        ledger = Ledger(Budget.from_epsilon_delta(5.0, 1e-5))
+        with pytest.raises(InvalidInputError, match=r"expected one (id|group) per row"):
+            model.private_scores(data, epsilon=1.0, ledger=ledger, **wrong)
+        assert not ledger.entries
+        assert ledger.unit is None
+
+
+def test_groups_of_rows_that_are_read_once_are_refused(pca):
+    with pytest.raises(InvalidInputError, match="groups need rows that can be read twice"):
+        pca.private_scores(iter([rows()]), epsilon=1.0, groups=["a"] * 4000, labels=["a"])

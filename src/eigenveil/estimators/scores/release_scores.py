@@ -23,10 +23,11 @@ from eigenveil.privacy import Ledger, Purpose, Relation, Unit
 from eigenveil.sources import Block, Source, open_source
 from eigenveil.sources.clusters.collection import ClusterCollection
 from eigenveil.sources.files.any_files import has_paths
+from eigenveil.sources.guard import is_missing
 from eigenveil.sources.kinds import Kind
-from eigenveil.sources.labels import label_text, label_texts, open_labelled
+from eigenveil.sources.labels import label_text, label_texts, number_text, open_labelled
 from eigenveil.sources.memory import in_memory
-from eigenveil.sources.people.in_memory import name_of, whole_below
+from eigenveil.sources.people.in_memory import HEAD, name_of, whole_below
 from eigenveil.sources.wrapped import Wrapped
 
 WIDTH = 3.5
@@ -168,6 +169,7 @@ def _labelled(model: Any, X: Any, units: Any, codes: FloatArray) -> Source:
             hint="Write the columns and the labels to Parquet files, and name the column of the labels.",
         )
     if units is None:
+        _check_number(source, len(codes))
         return LabelledSource(source, codes)
     if not in_memory.accepts(X):
         raise InvalidInputError(
@@ -179,6 +181,18 @@ def _labelled(model: Any, X: Any, units: Any, codes: FloatArray) -> Source:
         raise _unequal()
     rows = np.column_stack([dense(held.between(0, held.n_rows)), codes])
     return open_source(rows, units=held.ids(units))
+
+
+def _check_number(source: Source, groups: int) -> None:
+    """Refuse another number of groups than of rows before anything is charged; this reads all rows once."""
+    if not source.rereadable:
+        raise InvalidInputError(
+            "groups need rows that can be read twice: first they are counted, so that another number of groups is "
+            "refused before anything is charged.",
+            hint="Pass a list of blocks, an array or files.",
+        )
+    if sum(block.values.shape[0] for block in source.blocks()) != groups:
+        raise _unequal()
 
 
 def _labelled_files(model: Any, X: Any, units: Any, column: str, labels: Sequence[Hashable]) -> Source:
@@ -260,7 +274,7 @@ def _codes(groups: Any, labels: Sequence[Hashable]) -> FloatArray:
             f"groups must hold one label per row, got {type(groups).__name__}.",
             hint="Pass an array, a list or a series; where X is files, the name of a column.",
         )
-    plain = groups.tolist() if hasattr(groups, "tolist") and kind != "M" else list(groups)
+    plain = _listed(groups, kind)
     limit = whole_below(groups.dtype) if kind == "f" else None
     if limit is not None and any(_lost_digits(float(text), limit) for text in numbers if text):
         raise InvalidInputError(
@@ -268,8 +282,29 @@ def _codes(groups: Any, labels: Sequence[Hashable]) -> FloatArray:
             "the same float.",
             hint="Pass both as text, or groups as whole numbers that may be missing (pandas: dtype 'Int64').",
         )
-    codes = (-1.0 if _lost_digits(label, limit) else numbers.get(label_text(label), -1.0) for label in plain)
-    return np.fromiter(codes, dtype=np.float64, count=len(plain))
+    texts = list(map(label_text, plain))
+    there = sum(not is_missing(one) for one in plain[:HEAD])
+    if there and 2 * sum(text is not None for text in texts[:HEAD]) <= there:
+        raise InvalidInputError(
+            "expected groups that can be compared with labels: text, numbers, truth values or dates; most of the "
+            "first groups are something else.",
+            hint="Convert the groups to text: groups=[str(one) for one in groups].",
+        )
+    of_floats = {number_text(text): code for text, code in reversed(numbers.items()) if text} | numbers
+
+    def code(label: Any, text: str | None) -> float:
+        if _lost_digits(label, limit):
+            return -1.0
+        return (of_floats if isinstance(label, float | np.floating) else numbers).get(text, -1.0)
+
+    return np.fromiter(map(code, plain, texts), dtype=np.float64, count=len(plain))
+
+
+def _listed(groups: Any, kind: str | None) -> list[Any]:
+    """Return groups as a list of Python objects, as far as their library makes them."""
+    if hasattr(groups, "to_pylist"):  # arrays of Arrow, in one piece or more
+        return list(groups.to_pylist())
+    return list(groups.tolist() if hasattr(groups, "tolist") and kind != "M" else groups)
 
 
 def _lost_digits(label: Any, limit: float | None) -> bool:

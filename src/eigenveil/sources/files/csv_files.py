@@ -227,7 +227,12 @@ def _refuse_other_separators(path: str, names: tuple[str, ...]) -> None:
 
 
 def _refuse_other_width(file: _CsvFile) -> None:
-    """Refuse a first line with another number of fields than the lines after it have; one line never decides."""
+    """Refuse a first line with another number of fields than the lines after it have.
+
+    The number of the lines is a vote with a lead of two (`_usual_width`). One line never turns it into another
+    number. Where the lead is just two, one line decides whether there is a number to compare with, so whether the
+    file is refused, which only the data holder sees; columns and rows are the same in either case.
+    """
     width = len(file.names)
     failure = unreadable_file_error(file.path)
     usual = attempt(lambda: _usual_width(file.lines()), failure, *READ_ERRORS)

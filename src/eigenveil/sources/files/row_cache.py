@@ -71,13 +71,30 @@ class Keeper:
         self._blocks: dict[int, list[Block]] = {}
         self._again: dict[int, Partition | Spool] = {}
         """By number of a partition that does not fit: the partition or spool that is read in every pass."""
+        self._begun: dict[int, tuple[Block, Iterator[Block]]] = {}
+        """By number of a partition that only `first` has read: its first block, and an iterator of the rest."""
 
     def __reduce__(self) -> tuple[Any, tuple[int]]:
         return partial(Keeper, spools=self._spools), (self._limit,)
 
+    def first(self, number: int, partition: Partition) -> Block | None:
+        """Return the first block of a partition, None if it is empty; its first pass continues from there."""
+        if number not in self._begun:
+            rest = self.blocks(number, partition)
+            block = next(rest, None)
+            if block is None:
+                return None
+            self._begun[number] = block, rest
+        return self._begun[number][0]
+
     def blocks(self, number: int, partition: Partition) -> Iterator[Block]:
         """Yield the blocks of a partition, from the cache or from the partition; keep them if all of them fit."""
-        if number in self._blocks:
+        begun = self._begun.pop(number, None)
+        if begun is not None:
+            block, rest = begun
+            yield block
+            yield from rest
+        elif number in self._blocks:
             yield from self._blocks[number]
         elif number in self._again:
             yield from self._again[number].blocks()
@@ -122,6 +139,11 @@ class KeptSource(SameRows):
     """A source whose rows are kept between passes."""
 
     keeper: Keeper
+
+    def first(self) -> Block | None:
+        """Return the first block, if there is one; the first pass does not read it again."""
+        found = (self.keeper.first(*one) for one in enumerate(self.source.partitions()))
+        return next((block for block in found if block is not None), None)
 
     def over(self, partition: Partition, number: int) -> Partition:
         """Return a partition that yields the same blocks, with the cache."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from eigenveil.errors import InvalidInputError, UnreadableError
+from eigenveil.sources.columns import is_index
 from eigenveil.sources.files.temporary import TemporaryFolder
 from eigenveil.sources.guard import attempt, guarded
 from eigenveil.sources.kinds import is_text
@@ -174,18 +175,29 @@ def unreadable_error(what: str) -> UnreadableError:
 
 
 def shared_schema(paths: list[str], read: Callable[[str], pa.Schema]) -> pa.Schema:
-    """Return one schema for all files: columns in the order of the first file, types that can hold all files."""
+    """Return one schema for all files: columns in the order of the first file, types that can hold all files.
+
+    A column is the row index if all files say so. Files that differ in this are refused, so no file makes a column
+    of all others an index.
+    """
     schemas: dict[pa.Schema, str] = {}
-    index: set[str] = set()
+    indices: set[frozenset[str]] = set()
     for path in paths:
         schema = attempt(partial(_with_names, read, path), unreadable_file_error(path), *READ_ERRORS)
         schemas.setdefault(schema.remove_metadata(), path)
-        index |= set(index_of(schema))
+        indices.add(frozenset(name for name in index_of(schema) if not is_index(name)))
     first, *others = schemas
-    if not others:  # unifying refuses duplicate names, which are valid if not selected
-        return with_index(first, index)
     for schema in others:
         _refuse_other_names(first.names, schema.names, schemas[first], schemas[schema])
+    index, *different = indices
+    if different:
+        raise UnreadableError(
+            "expected files with the same row index, but not all files say that the same columns are it.",
+            hint="Write all files without a row index (pandas: frame.to_parquet(path, index=False); to keep the "
+            "index as a column, frame.reset_index() first).",
+        )
+    if not others:  # unifying refuses duplicate names, which are valid if not selected
+        return with_index(first, index)
     unlike = UnreadableError(
         f"expected files with columns of the same types, but types in {schemas[first]!r} and other files differ.",
         hint="Write all files with one schema.",
