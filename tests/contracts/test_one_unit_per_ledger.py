@@ -7,6 +7,8 @@ import warnings
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import eigenveil as ev
@@ -16,6 +18,7 @@ from eigenveil.errors import InvalidInputError, PrivacyWarning
 from eigenveil.persistence.ledger_file import Account, RequestedBudget, open_ledger, read_ledger
 from eigenveil.privacy import Budget, Ledger, Unit
 from eigenveil.report import render_report
+from eigenveil.sources import open_source
 
 COLUMNS = ["a", "b", "c"]
 WIDE = ((-30.0, 30.0), (-30.0, 30.0))
@@ -149,7 +152,6 @@ def test_partial_fit_keeps_to_its_people(table, kind, layout, tmp_path):
     """Also if the rows are read by columns first, and after a checkpoint in another estimator."""
     data = table[["patient", *COLUMNS]]
     if kind == "arrow":
-        pa = pytest.importorskip("pyarrow")
         data = pa.Table.from_pandas(data, preserve_index=False)
 
     def new():
@@ -312,8 +314,68 @@ def test_hints_work_when_followed(ways, table, before, run, given):
     estimator(ledger).fit(table, **given)
 
 
-def test_ids_in_a_series_named_like_a_column_are_no_data(table):
-    by_name = estimator(large()).fit(table, units="patient")
-    by_series = estimator(large()).fit(table, units=table["patient"])
-    assert by_series.feature_names_in_.tolist() == by_name.feature_names_in_.tolist()
-    assert "patient" not in by_series.feature_names_in_
+NAMED = {
+    "index": lambda table, name: pd.Index(table[name]),
+    "frame": lambda table, name: table[[name]],
+    "polars": lambda table, name: pl.from_pandas(table[[name]]),
+    "table": lambda table, name: pa.table({name: table[name].to_numpy()}),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_ids_of_every_kind_have_their_name(table, kind):
+    """Only series had: patients and then doctors were charged to one ledger as the same people."""
+    ledger, X = large(), table[COLUMNS].to_numpy()
+    estimator(ledger, columns=None).fit(X, units=table["patient"])
+    estimator(ledger, columns=None).fit(X, units=NAMED[kind](table, "patient"))
+    assert ledger.unit == UNITS["column"]
+    assert refused(ledger, lambda: estimator(ledger, columns=None).fit(X, units=NAMED[kind](table, "doctor")))
+
+
+def test_ids_whose_name_is_a_number_have_a_name(table):
+    ledger, X = large(), table[COLUMNS].to_numpy()
+    estimator(ledger, columns=None).fit(X, units=table["patient"].rename(0))
+    assert ledger.unit == Unit("person", by="0")
+    assert refused(ledger, lambda: estimator(ledger, columns=None).fit(X, units=table["doctor"].rename(("a", 1))))
+
+
+def as_parquet(table, folder):
+    table.to_parquet(folder / "x.parquet", index=False)
+    return folder / "x.parquet"
+
+
+def as_csv(table, folder):
+    table.to_csv(folder / "x.csv", index=False)
+    return folder / "x.csv"
+
+
+SOURCES = {
+    "pandas": lambda table, _: table,
+    "polars": lambda table, _: pl.from_pandas(table),
+    "lazy": lambda table, _: pl.from_pandas(table).lazy(),
+    "arrow": lambda table, _: pa.Table.from_pandas(table, preserve_index=False),
+    "parquet": as_parquet,
+    "csv": as_csv,
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("ids", ["series", "index", "frame"])
+def test_ids_named_like_a_column_are_no_data(table, source, ids, tmp_path):
+    data = SOURCES[source](table.drop(columns="doctor"), tmp_path)
+    given = table["patient"] if ids == "series" else NAMED[ids](table, "patient")
+    with pytest.warns(UserWarning, match="left out 'patient': it has the name of the ids") as caught:
+        opened = open_source(data, units=given)
+    assert opened.columns == tuple(COLUMNS)
+    assert len([one for one in caught if "left out" in str(one.message)]) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the hint, followed; and columns that are chosen
+        assert open_source(data, units="patient").columns == tuple(COLUMNS)
+        assert open_source(data, units=given, columns=["b"]).columns == ("b",)
+
+
+def test_a_column_with_a_number_for_a_name_may_hold_ids(table):
+    frame = pd.DataFrame(table[["a", "b", "patient"]].to_numpy())
+    with pytest.warns(UserWarning, match="left out '2'"):
+        model = estimator(large(), columns=None).fit(frame, units=frame[2])
+    assert model.n_features_in_ == 2

@@ -17,6 +17,7 @@ from eigenveil import DPPCA
 from eigenveil.engines import DaskEngine, LocalEngine
 from eigenveil.engines.engine_choice import read_engine
 from eigenveil.errors import InvalidInputError
+from eigenveil.privacy import Budget, Ledger
 from eigenveil.sources import open_source
 from eigenveil.sources.clusters import dask_collections
 
@@ -90,6 +91,21 @@ def test_people_are_brought_together_first(where, kind, client):
     frame = FRAME.assign(who=ids)
     engine = DaskEngine() if where == "threads" else client
     same(fit(dd.from_pandas(frame, npartitions=5), "who", engine=engine), fit(frame, "who"))
+
+
+@pytest.mark.parametrize("where", ["threads", "workers"])
+def test_ids_that_lost_digits_are_refused_before_anything_is_charged(where, client):
+    """All ids were missing, and the budget was spent on nobody."""
+    frame = FRAME.assign(who=1e17 + 16.0 * np.arange(len(FRAME)))
+    ledger = Ledger(Budget.from_epsilon_delta(1.0, 1e-6))
+    with pytest.raises(InvalidInputError, match="whole numbers with all their digits"):
+        fit(
+            dd.from_pandas(frame, npartitions=3),
+            "who",
+            engine=DaskEngine() if where == "threads" else client,
+            ledger=ledger,
+        )
+    assert ledger.mu == 0
 
 
 def test_what_dask_brings_together_is_checked(monkeypatch):

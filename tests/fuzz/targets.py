@@ -281,9 +281,9 @@ def layout(data):
         given = parse(data)
         if isinstance(given, dict):
             given = {name: given.get(name) for name in ("columns", "encode", "fill")}
-            exact = Layout.of(**given).by_names(["a", "b", "c"], unit=None)
+            exact = Layout.of(**given).by_names(["a", "b", "c"], units=None)
             assert set(exact.columns) <= set("abc")
-            assert Layout.of(**exact.plain).by_names(["a", "b", "c"], unit=None).plain == exact.plain
+            assert Layout.of(**exact.plain).by_names(["a", "b", "c"], units=None).plain == exact.plain
     except EigenveilError:
         return
 

@@ -173,8 +173,8 @@ SOURCES = (
     Mutant(
         "ids: a number is another id than its text in a list",
         "src/eigenveil/sources/people/in_memory.py",
-        "lambda one: number_or_text(normal_text(str(one)))",
-        "lambda one: normal_text(str(one))",
+        "else number_or_text(normal_text(text))",
+        "else normal_text(text)",
         ("tests/sources/test_identities.py",),
     ),
     Mutant(
@@ -257,9 +257,23 @@ SOURCES = (
     Mutant(
         "ids: the text 7.0 is another person than 7",
         "src/eigenveil/sources/people/in_memory.py",
-        "number_or_text(normal_text(str(one)))",
-        "number_or_text(str(one))",
+        "number_or_text(normal_text(text))",
+        "number_or_text(text)",
         ("tests/sources/test_identities.py",),
+    ),
+    Mutant(
+        "ids: text that is a float without its last digits is the id of everyone with these digits",
+        "src/eigenveil/sources/people/in_memory.py",
+        "        return exact_texts(ids)",
+        "        return ids",
+        ("tests/sources/test_identities.py",),
+    ),
+    Mutant(
+        "ids: an index that numbers the rows of an array in another order is not seen",
+        "src/eigenveil/sources/memory/in_memory.py",
+        "own is not None and rows is None and _is_shuffled(own)",
+        "False",
+        ("tests/sources/test_people.py",),
     ),
     Mutant(
         "ids: DuckDB rounds durations to microseconds",

@@ -21,7 +21,15 @@ from eigenveil import DPPCA, TrackedStream
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources import open_source
 from eigenveil.sources.people.identities import bytes_to_hash, identities
-from eigenveil.sources.people.normal_form import _BLANK, normal_text, normal_texts
+from eigenveil.sources.people.normal_form import (
+    _BLANK,
+    MISSING,
+    exact_texts,
+    is_blank,
+    lost_digits,
+    normal_text,
+    normal_texts,
+)
 
 BIG = 2**53
 X = np.random.default_rng(0).normal(size=(4, 2))
@@ -227,11 +235,12 @@ TEXTS = {
     -7: ["-7", "-7.0"],
     0: ["0", "-0", "+0", "0.0", "-0.0"],
     "1000": ["1000", "1000.0"],
-    "large": ["9007199254740993", "9007199254740993.0"],
-    "larger": ["9007199254740992.0", "9007199254740992"],
-    "twenty digits": ["12345678901234567890", "12345678901234567890.0", "+12345678901234567890"],
+    "large": ["9007199254740991", "9007199254740991.0", "+9007199254740991."],
+    "larger": ["9007199254740992", " 9007199254740992"],
+    "largest": ["9007199254740993"],
+    "twenty digits": ["12345678901234567890", "+12345678901234567890"],
     "twenty other digits": ["12345678901234567891"],
-    "many digits": ["9" * 5000, "9" * 5000 + ".0"],
+    "many digits": ["9" * 5000],
     **{
         one: [one]
         for one in ("007", "07", "00", "-07", "007.0", "1e3", "7e0", "7.5", "7,0", "7.0.0", "+-7", "--7")
@@ -301,9 +310,53 @@ def test_a_whole_number_as_text_is_one_id_in_every_source(way, tmp_path):
     assert persons(data, units) == {tuple(rows) for rows in where.values()}
 
 
-@example(st.text(st.sampled_from("0017.+-e \u00a0\u2007\x1f\x00\n"), max_size=7))
+LOST = [
+    *("9007199254740992.0", "-9007199254740993.", "\t12345678901234567890.00 ", "9" * 5000 + ".0"),
+    *("9.626811782018036e+17", "9.62681E+17", "1e+16", "-1.5e17", "9.63E+11", " 2.5e+123"),
+]
+NO_FLOATS = [
+    "9007199254740991.0",
+    "8999999999999999.0",
+    "9007199254740993",
+    "1e3",
+    "1e+05",
+    "1.5e10",
+    "5e17",
+    "1e+16a",
+]
+
+
+@pytest.mark.parametrize("way", TEXT_WAYS)
+def test_text_that_is_a_float_without_its_digits_is_no_id(way, tmp_path):
+    """pandas writes 9.6e+17 for every id of a CSV file if one is missing there: people became one, or two."""
+    ids = [text for both in zip_longest(NO_FLOATS, LOST[4:], LOST[:4]) for text in both if text is not None]
+    ids += [f"p{one}" for one in range(5)]
+    data, units = TEXT_WAYS[way](ids, tmp_path)
+    assert persons(data, units) == {(float(row),) for row, one in enumerate(ids) if one not in LOST}
+    data, units = TEXT_WAYS[way](["1", *LOST], tmp_path)
+    with pytest.raises(InvalidInputError, match="digits") as refusal:
+        persons(data, units)
+    assert "when the file is read" in refusal.value.hint
+
+
+@pytest.mark.parametrize("way", TEXT_WAYS)
+@pytest.mark.parametrize("missing", [*MISSING, " ", "\u00a0NA\t"])
+def test_text_for_a_missing_id_is_the_same_in_every_source(way, missing, tmp_path):
+    """A blank id was missing in CSV files, but all blank ids were one person elsewhere."""
+    data, units = TEXT_WAYS[way](["a", missing, missing, missing, "b", "a", "None"], tmp_path)
+    assert persons(data, units) == {(0.0, 5.0), (4.0,), (6.0,)}
+
+
+@example(
+    st.text(st.sampled_from("0017.+-e \u00a0\u2007\x1f\x00\n"), max_size=7)
+    | st.from_regex(r"[ +-]?9?00719925474099[0-9]{1,4}(\.0*)?", fullmatch=True)
+    | st.from_regex(r"[+-]?[0-9](\.[0-9]*)?[eE]\+?[0-9]{1,3} ?", fullmatch=True)
+    | st.sampled_from([*MISSING, *LOST, *NO_FLOATS])
+)
 def test_python_and_arrow_write_a_number_in_the_same_form(text):
-    assert normal_texts(pa.array([text, None])).to_pylist() == [normal_text(text), None]
+    arrow = normal_texts(pa.array([text, None]))
+    assert arrow.to_pylist() == [None if is_blank(text) else normal_text(text), None]
+    assert (exact_texts(arrow)[0].as_py() is None) == (is_blank(text) or lost_digits(text))
     assert normal_text(normal_text(text)) == normal_text(text)
 
 

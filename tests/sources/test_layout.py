@@ -19,7 +19,7 @@ SITES = {"site": ["north", "south"]}
 
 
 def exact(unit="id", names=NAMES, **given):
-    return Layout.of(**given).by_names(names, unit=unit)
+    return Layout.of(**given).by_names(names, units=unit)
 
 
 def refusal(**given):
@@ -46,7 +46,7 @@ def test_columns_have_the_requested_order_and_encoded_columns_are_adjacent():
 
 def test_an_exact_layout_ignores_other_columns_and_their_order():
     layout = exact(columns=["lab_*", "site"], encode={"si*": ["a"]}, fill={"lab_*": 1})
-    again = layout.by_names(["lab_c", "site", "lab_b", "x", "lab_a"], unit=None)
+    again = layout.by_names(["lab_c", "site", "lab_b", "x", "lab_a"], units=None)
     assert again == layout
     assert pickle.loads(pickle.dumps(layout)) == layout  # noqa: S301
     assert Layout.of(**layout.plain) == layout

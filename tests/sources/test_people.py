@@ -43,7 +43,7 @@ def by_hand(array, ids):
     """Return the rows of each person, with people in ascending order of their ids."""
     people = {}
     for row, one in zip(array, ids, strict=True):
-        if one is not None:
+        if one not in (None, ""):
             people.setdefault(one, []).append(row)
     return [people[one] for one in sorted(people)]
 
@@ -173,6 +173,32 @@ def test_ids_in_another_order_than_the_rows_are_refused(kind, make):
     assert read(rows, units=ids.loc[rows.index]) == want
     assert read(rows, units=np.ravel(ids.loc[rows.index])) == want
     assert read(rows.to_numpy(), units=ids.loc[rows.index]) == want
+
+
+def written_array(_, folder):
+    np.save(folder / "x.npy", FRAME.to_numpy())
+    return folder / "x.npy"
+
+
+@pytest.mark.parametrize("make", [lambda array, _: array, lambda array, _: pl.DataFrame(array), written_array])
+def test_ids_whose_index_numbers_the_rows_in_another_order_are_refused(make, tmp_path):
+    """Rows without an index have these numbers: after ids.sample(frac=1), rows had the ids of others."""
+    rows = make(FRAME.to_numpy(), tmp_path)
+    ids = WHO.reset_index(drop=True)
+    mixed = ids.iloc[[3, 0, 5, 2, 1, 4]]
+    with pytest.raises(InvalidInputError, match="units in the order of the rows") as refusal:
+        open_source(rows, units=mixed)
+    assert "units=ids.sort_index()" in refusal.value.hint
+    assert "units=ids.reset_index(drop=True)" in refusal.value.hint
+    assert read(rows, units=mixed.sort_index()) == read(rows, units=ids) == read(rows, units=list(WHO))
+    assert read(rows, units=mixed.reset_index(drop=True)) == read(rows, units=list(mixed))
+    assert len(read(rows, units=ids.set_axis([9, 8, 7, 6, 5, 4]))) == 3  # numbers of something else
+
+
+def test_ids_in_another_order_than_the_rows_of_a_file_are_refused(tmp_path):
+    FRAME.to_parquet(tmp_path / "x.parquet", index=False)
+    with pytest.raises(InvalidInputError, match="units in the order of the rows"):
+        open_source(tmp_path / "x.parquet", units=WHO.reset_index(drop=True).iloc[::-1])
 
 
 def test_an_index_with_equal_labels_is_no_other_order():

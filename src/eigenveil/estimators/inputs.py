@@ -17,13 +17,12 @@ from eigenveil.operators import Operator, PeopleOperator, RowsOperator, is_opera
 from eigenveil.privacy import Unit
 from eigenveil.sources import Layout, Source, open_with
 from eigenveil.sources.clusters import dask_collections
-from eigenveil.sources.columns import is_index
+from eigenveil.sources.columns import is_index, name_of
 from eigenveil.sources.files.any_files import has_paths
 from eigenveil.sources.guard import attempt
 from eigenveil.sources.memory import in_memory
 from eigenveil.sources.memory.arrays import filled, from_lists, numbers_of
 from eigenveil.sources.memory.sparse import to_csr
-from eigenveil.sources.people.in_memory import name_of
 
 _CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False, "ensure_min_samples": 0}
 """Invalid rows are excluded silently, and no rows raise no error: the presence of a row is what is protected."""
@@ -134,7 +133,7 @@ def _checked(estimator: Any, X: Any, units: Any, *, reset: bool) -> Any:
     """Return a frame unchanged, or a checked array; store (`reset`) or compare names and number of columns."""
     if _is_frame(X):
         frame, unit = nw.from_native(X), name_of(units)
-        others = [name for name in frame.columns if is_index(str(name)) or (unit is not None and name == unit)]
+        others = [name for name in frame.columns if is_index(str(name)) or str(name) == unit]
         validate_data(
             estimator, frame.drop(others).to_native() if others else X, reset=reset, skip_check_array=True
         )
@@ -199,7 +198,8 @@ def check_as_made(estimator: Any, source: Source) -> None:
     differ = [] if ours.encode == theirs.encode else ["encode"]
     every = list(range(source.n_columns))
     if theirs.names is not None:
-        ours = ours if ours.columns is not None else ours.by_names(list(map(str, theirs.columns or ())), unit=None)
+        names = list(map(str, theirs.columns or ()))
+        ours = ours if ours.columns is not None else ours.by_names(names, units=None)
     else:
         ours = ours.without_names() if ours.names is not None else ours
         ours = ours.by_positions(len(every)) if ours.columns is None else ours

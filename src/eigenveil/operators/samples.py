@@ -24,8 +24,8 @@ from eigenveil.operators.people import PeopleOperator
 from eigenveil.operators.rows import RowsOperator
 from eigenveil.operators.spiked import SpikedOperator
 from eigenveil.sources import Block, Layout, open_source
+from eigenveil.sources.columns import name_of
 from eigenveil.sources.memory.arrays import numbers_in
-from eigenveil.sources.people.in_memory import name_of
 
 
 def rows(

@@ -10,6 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+import narwhals as nw
+
 from eigenveil.errors import InvalidInputError
 
 _SHOWN = 8
@@ -57,6 +59,34 @@ def choose_names(
     _refuse_no_columns(chosen)
     _refuse_duplicates(chosen, names)
     return [names.index(name) for name in chosen]
+
+
+def name_of(units: Any) -> str | None:
+    """Return the name of ids as text: that of their column, series or index; None if they have none.
+
+    Column names are public.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> name_of("patient"), name_of(pandas.Series([7, 8], name="patient")), name_of([7, 8])
+    ('patient', 'patient', None)
+    >>> name_of(pandas.Index([7, 8], name="patient")), name_of(pandas.DataFrame({0: [7, 8]}))
+    ('patient', '0')
+    """
+    if isinstance(units, str):
+        return units
+    ids = nw.from_native(units, pass_through=True, allow_series=True)
+    if isinstance(ids, nw.DataFrame):
+        return str(ids.columns[0]) or None if len(ids.columns) == 1 else None
+    name = getattr(ids, "name", None)
+    return None if name is None else str(name) or None
+
+
+def unit_among(names: Sequence[str], units: Any) -> str | None:
+    """Return the unit column: the one that `units` names, or one with the same name as the ids, if any."""
+    unit = name_of(units)
+    return unit if isinstance(units, str) or unit in names else None
 
 
 def find_unit(names: Sequence[str], unit: str, *, what: str = "unit column") -> int:
@@ -113,7 +143,7 @@ def _matches(names: Sequence[str], key: str, unit: str | None, index: Collection
     if key == unit:
         raise InvalidInputError(
             f"column {key!r} holds the ids of the units and cannot be data as well.",
-            hint="Remove it from columns=[...].",
+            hint="Remove it from columns=[...], or give ids that are not this column another name.",
         )
     data = (name for name in names if name != unit and name not in index and not (name and has_no_name(name)))
     found = [key] if key in names else [name for name in data if fnmatchcase(name, key)]

@@ -130,7 +130,7 @@ def open_labelled(data: Any, *, layout: Layout, units: Any, labels_in: str, labe
             f"expected files with named columns for labels given by a column name, got {type(data).__name__}.",
             hint="Pass the labels themselves, one per row.",
         )
-    exact = layout.by_names(scan.schema.names, unit=units if isinstance(units, str) else None)
+    exact = layout.by_names(scan.schema.names, units=units)
     place = find_unit(scan.schema.names, labels_in, what="column of labels")
     if isinstance(scan, CsvScan):  # where whole numbers would be read as floats
         scan = as_text(read_as_encoded(scan, exact), labels_in)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from eigenveil._typing import FloatArray
 from eigenveil.errors import InvalidInputError, users_line
-from eigenveil.sources.columns import by_column, choose_names, choose_positions, is_index, quote_some
+from eigenveil.sources.columns import by_column, choose_names, choose_positions, is_index, quote_some, unit_among
 from eigenveil.sources.encodings import Categories, Encoding, Since, read_encoding
 from eigenveil.sources.kinds import ColumnType, Kind
 
@@ -49,7 +49,7 @@ class Layout:
     Examples
     --------
     >>> layout = Layout.of(columns=["site", "lab_*"], encode={"site": ["north", "south"]}, fill={"lab_*": 0})
-    >>> exact = layout.by_names(["id", "lab_a", "lab_b", "site"], unit="id")
+    >>> exact = layout.by_names(["id", "lab_a", "lab_b", "site"], units="id")
     >>> exact.columns, exact.fill
     (('site', 'lab_a', 'lab_b'), {'lab_a': 0.0, 'lab_b': 0.0})
     >>> exact.names
@@ -75,13 +75,15 @@ class Layout:
 
     # -- resolving for given data ----------------------------------------------------------------
 
-    def by_names(self, names: Sequence[str], *, unit: str | None, index: Collection[str] = ()) -> Layout:
+    def by_names(self, names: Sequence[str], *, units: Any, index: Collection[str] = ()) -> Layout:
         """Return the layout with exact columns, for data whose columns have these names.
 
         `index` names columns that hold the row index of another program, besides those that pandas and Dask name
         in their own way. They are data only if `columns` names them. Otherwise they are left out, with a warning
-        that depends on the schema only.
+        that depends on the schema only. The same holds for a column that has the name of the ids (`units`), which
+        were passed in as a series.
         """
+        unit = unit_among(names, units)
         rows = [name for name in names if name in index or is_index(name)]
         chosen = tuple(names[position] for position in choose_names(names, self.columns, unit=unit, index=rows))
         left_out = [name for name in rows if name != unit and self.columns is None]
@@ -89,6 +91,13 @@ class Layout:
             warnings.warn(
                 f"left out {quote_some(left_out)}: the row index of the program that wrote the data.\n"
                 "Hint: If it is data, name all columns: columns=[...], or --columns.",
+                UserWarning,
+                stacklevel=users_line(),
+            )
+        if unit is not None and not isinstance(units, str) and self.columns is None:
+            warnings.warn(
+                f"left out {unit!r}: it has the name of the ids, so it is no data.\n"
+                f"Hint: If the column holds the ids, pass units={unit!r}. If it is data, rename the ids.",
                 UserWarning,
                 stacklevel=users_line(),
             )

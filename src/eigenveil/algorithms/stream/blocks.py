@@ -12,10 +12,10 @@ from eigenveil.algorithms.stream.options import StreamOptions
 from eigenveil.errors import InvalidInputError
 from eigenveil.privacy import Ledger, Unit
 from eigenveil.sources import Layout, Source, open_source
+from eigenveil.sources.columns import name_of
 from eigenveil.sources.memory import in_memory
 from eigenveil.sources.memory.rows import RowsSource
 from eigenveil.sources.people.identities import identities
-from eigenveil.sources.people.in_memory import name_of
 
 Schema = tuple[int, tuple[str, ...] | None]
 """Number of columns, and their names if they have any."""

@@ -22,12 +22,13 @@ from eigenveil.operators.rescaled import dense
 from eigenveil.privacy import Ledger, Purpose, Relation, Unit
 from eigenveil.sources import Block, Source, open_source
 from eigenveil.sources.clusters.collection import ClusterCollection
+from eigenveil.sources.columns import name_of
 from eigenveil.sources.files.any_files import has_paths
 from eigenveil.sources.guard import is_missing
 from eigenveil.sources.kinds import Kind
 from eigenveil.sources.labels import label_text, label_texts, number_text, open_labelled
 from eigenveil.sources.memory import in_memory
-from eigenveil.sources.people.in_memory import HEAD, name_of, whole_below
+from eigenveil.sources.people.in_memory import HEAD, whole_below
 from eigenveil.sources.wrapped import Wrapped
 
 WIDTH = 3.5

@@ -95,7 +95,7 @@ def _open_frame(data: Any, layout: Layout, units: str | None) -> Source:
         data = data.reset_index()
     empty = _empty(data)
     names = [str(name) for name in empty.columns]
-    exact = layout.by_names(names, unit=units)
+    exact = layout.by_names(names, units=units)
     schema = in_memory.open_kind(empty, layout=exact, units=units)
     if units is None:
         return DaskSource(schema, tuple(data.to_delayed()), PieceOpener(exact), fixed_places=False)
@@ -241,9 +241,13 @@ def _gathered(frame: Any, unit: Any) -> Any:
 
 
 def _marked(frame: Any, unit: Any, buckets: Buckets, partition_info: Any = None) -> Any:
-    """Return the rows that have an id, with the bucket of the id and their position in the whole frame."""
-    found, there = buckets.of(frame[unit])
-    first = partition_info["number"] * _PARTITION_ROWS
+    """Return the rows that have an id, with the bucket of the id and their position in the whole frame.
+
+    Unusable ids are refused with the first partition: people are gathered before anything is charged.
+    """
+    number = partition_info["number"]
+    found, there = buckets.of(frame[unit], first=number == 0)
+    first = number * _PARTITION_ROWS
     places = np.arange(first, first + len(frame), dtype=np.int64)
     return frame.assign(**{BUCKET: found, _PLACE: places})[there]
 

@@ -53,7 +53,7 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     """
     if not isinstance(units, str | None):
         raise separate_ids_error(data)
-    exact = layout.by_names(data.columns, unit=units)
+    exact = layout.by_names(data.columns, units=units)
     names = [str(name) for name in exact.columns or ()]
     if units is not None:
         find_unit(data.columns, units)

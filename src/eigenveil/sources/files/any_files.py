@@ -17,6 +17,7 @@ from eigenveil.sources.files.csv_files import CsvFiles, CsvScan, read_as_encoded
 from eigenveil.sources.files.paths import find, find_files, is_path
 from eigenveil.sources.files.scans import Scan, scan_dataset, scan_feather, scan_parquet, text_parser_error
 from eigenveil.sources.layout import Layout
+from eigenveil.sources.memory import in_memory
 from eigenveil.sources.memory.arrow import on_schema
 from eigenveil.sources.people.on_disk import PeopleOnDisk
 from eigenveil.sources.source import Block, Source, rows_per_block
@@ -59,6 +60,7 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
     scan = scan_of(data, units)
     if scan is not None:
         return open_scan(scan, layout=layout, units=units)
+    in_memory.check_order(data, units, "units")
     return numpy_files.open_numpy(find(data)[1], layout=layout, units=units)
 
 
@@ -82,9 +84,9 @@ def open_scan(scan: Scan, *, layout: Layout, units: Any, fixed_places: bool = Tr
     `fixed_places` is False if the files hold the result of a query, which may exclude or order rows by values. The
     rows of each person are then ordered by their content.
     """
+    in_memory.check_order(scan, units, "units")
     if isinstance(scan, CsvScan):
-        unit = units if isinstance(units, str) else None
-        layout = layout.by_names(scan.schema.names, unit=unit)
+        layout = layout.by_names(scan.schema.names, units=units)
         scan = read_as_encoded(scan, layout)
     exact, dtype = on_schema(layout, scan.schema, units)
     if units is None:

@@ -17,18 +17,12 @@ from eigenveil.sources.files.csv_lines import INNER_COMMA, fields, first_line, p
 from eigenveil.sources.files.scans import READ_ERRORS, ahead, unreadable_file_error
 from eigenveil.sources.guard import attempt, guarded
 from eigenveil.sources.layout import Layout
+from eigenveil.sources.people.normal_form import MISSING
 
 _HEAD = 2000
 """Number of first lines of every file that decide which columns hold numbers."""
 
 _BOM = b"\xef\xbb\xbf"
-_MISSING = (
-    "",
-    *("NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "-NaN", "-nan"),
-    *("#N/A", "#NA", "#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
-)
-"""Texts that represent a missing entry."""
-
 _NUMBER = r"^-?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf)$"
 
 
@@ -254,7 +248,7 @@ def _refuse_other_width(file: _CsvFile) -> None:
 
 
 def _refuse_values(path: str, names: tuple[str, ...]) -> None:
-    values = sum(bool(_VALUE.match(name.strip())) or name.strip() in _MISSING[1:] for name in names)
+    values = sum(bool(_VALUE.match(name.strip())) or name.strip() in MISSING[1:] for name in names)
     if values:
         raise InvalidInputError(
             f"expected names of columns in the first line of {path!r}, but {values} of its {len(names)} fields "
@@ -331,7 +325,7 @@ def _present(texts: pa.Array) -> pa.Array:
     """Return the texts, with null in place of texts that represent a missing entry."""
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    missing = pc.is_in(texts, value_set=pa.array(_MISSING, pa.string()))
+    missing = pc.is_in(texts, value_set=pa.array(MISSING, pa.string()))
     return pc.if_else(missing, pa.scalar(None, pa.string()), texts)
 
 

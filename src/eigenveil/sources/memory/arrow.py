@@ -37,8 +37,7 @@ def hold(data: Any, *, layout: Layout, units: Any) -> ArrowRows:
 
 def on_schema(layout: Layout, schema: pa.Schema, units: Any) -> tuple[Layout, np.dtype[Any]]:
     """Return the layout resolved for this schema, and the type of the floats; refuse unsupported types."""
-    unit = units if isinstance(units, str) else None
-    exact = layout.by_names(schema.names, unit=unit, index=index_of(schema))
+    exact = layout.by_names(schema.names, units=units, index=index_of(schema))
     found = {field.name: field.type for field in reversed(list(schema))}  # the first of each name
     types = {str(name): arrow_type(found[name]) for name in exact.columns or ()}
     return exact.checked(types), exact.dtype(types)

@@ -17,7 +17,6 @@ from eigenveil.sources.guard import attempt, holds_python_text
 from eigenveil.sources.kinds import frame_type
 from eigenveil.sources.layout import Layout
 from eigenveil.sources.memory.arrow import to_floats
-from eigenveil.sources.people.in_memory import name_of
 
 
 def accepts(data: Any) -> bool:
@@ -54,8 +53,7 @@ def on_frame(
 ) -> tuple[Layout, np.dtype[Any]]:
     """Return the layout resolved for this frame, and the type of the floats; refuse unsupported types."""
     names = names_of(frame)
-    unit = name_of(units)  # ids in a series named like a column are those of this column, and no data
-    exact = layout.by_names(names, unit=unit if isinstance(units, str) or unit in names else None)
+    exact = layout.by_names(names, units=units)
     objects = frame.implementation.is_pandas_like()
     found = dict(zip(names, frame.collect_schema().dtypes(), strict=True))
     types = {str(name): frame_type(found[str(name)], objects=objects) for name in exact.columns or ()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
 from eigenveil.errors import InvalidInputError
 from eigenveil.sources.layout import Layout
@@ -35,9 +36,20 @@ def open_kind(data: Any, *, layout: Layout, units: Any) -> Source:
 
 
 def check_order(data: Any, given: Any, argument: str) -> None:
-    """Refuse ids or groups whose index differs from that of the rows: they are given in the order of the rows."""
+    """Refuse ids or groups whose index differs from that of the rows: they are given in the order of the rows.
+
+    Rows without an index are numbered from 0. So ids or groups that have these numbers in another order are
+    refused.
+    """
     own = _index_of(given)
     rows = None if own is None else _index_of(data)
+    if own is not None and rows is None and _is_shuffled(own):
+        name = "ids" if argument == "units" else argument
+        raise InvalidInputError(
+            f"expected {argument} in the order of the rows, but their index numbers the rows in another order.",
+            hint=f"Use {argument}={name}.sort_index(). If they are in the order of the rows all the same, use "
+            f"{argument}={name}.reset_index(drop=True).",
+        )
     if rows is None or len(rows) != len(own) or rows.equals(own):
         return
     if rows.astype(object).equals(own.astype(object)):  # equal labels of different types
@@ -49,6 +61,14 @@ def check_order(data: Any, given: Any, argument: str) -> None:
         hint=(f"Use {argument}={name}.loc[X.index]. " if found else "Take both from one frame. ")
         + f"If they are in the order of the rows all the same, use {argument}={name}.to_numpy().",
     )
+
+
+def _is_shuffled(index: Any) -> bool:
+    """Return whether the index has the numbers from 0 on, in another order."""
+    if getattr(index.dtype, "kind", "") not in "iu" or index.hasnans:
+        return False
+    places, order = index.to_numpy(dtype=np.int64), np.arange(len(index))
+    return not np.array_equal(places, order) and np.array_equal(np.sort(places), order)
 
 
 def _index_of(data: Any) -> Any:

@@ -28,8 +28,10 @@ class Buckets:
     number: int
     key: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
 
-    def of(self, ids: Any) -> tuple[IntArray, BoolArray]:
+    def of(self, ids: Any, *, first: bool = False) -> tuple[IntArray, BoolArray]:
         """Return the bucket of each id, and whether the id is present; a missing id has the bucket -1.
+
+        `first`: refuse the ids if most of the first ones are odd.
 
         Examples
         --------
@@ -37,7 +39,8 @@ class Buckets:
         >>> places.tolist(), there.tolist()
         ([0, -1, 0], [True, False, True])
         """
-        places = np.array([-1 if one is None else self._place(one) for one in bytes_to_hash(ids)], dtype=np.int64)
+        known = bytes_to_hash(ids, first=first)
+        places = np.array([-1 if one is None else self._place(one) for one in known], dtype=np.int64)
         return places, places >= 0
 
     def _place(self, one: bytes) -> int:

@@ -9,9 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eigenveil.errors import InvalidInputError
-from eigenveil.sources.guard import is_missing
 from eigenveil.sources.kinds import is_text
-from eigenveil.sources.people.in_memory import HEAD, by_hand, exact, key_of, refuse_odd, typed
+from eigenveil.sources.people.in_memory import HEAD, by_hand, count_present, exact, key_of, refuse_odd, typed
 from eigenveil.sources.people.normal_form import LARGEST, number_or_text
 
 
@@ -39,18 +38,21 @@ def identities(units: Any, *, first: bool = False) -> list[bytes | None]:
     return ids
 
 
-def bytes_to_hash(units: Any) -> list[bytes | None]:
+def bytes_to_hash(units: Any, *, first: bool = False) -> list[bytes | None]:
     """Return bytes for each id, equal for equal ids (different ids may share them); None for missing ids.
 
     Ids are equal here if they are equal for people in memory. This includes numbers that are not whole, and ids
-    that are neither number nor text in a list with numbers or text.
+    that are neither number nor text in a list with numbers or text. `first`: as for `identities`.
 
     Examples
     --------
     >>> bytes_to_hash([7, 0.5, "7", "a", None]) == [b"n7", bytes_to_hash([0.5, 1])[0], b"n7", b"sa", None]
     True
     """
-    return [_bytes_to_hash(one) for one in _keys(units)[0]]
+    keys, there = _keys(units)
+    if first:
+        refuse_odd(there, sum(one is not None for one in keys[:HEAD]))
+    return [_bytes_to_hash(one) for one in keys]
 
 
 def _keys(units: Any) -> tuple[list[Any], int]:
@@ -58,7 +60,7 @@ def _keys(units: Any) -> tuple[list[Any], int]:
     listed = by_hand(units)
     if listed is not None:
         keys = [(one,) if isinstance(one, bytes) else one for one in map(key_of, listed)]  # bytes are not text
-        return keys, sum(not is_missing(one) for one in listed[:HEAD])
+        return keys, count_present(listed[:HEAD])
     plain = typed(units)
     text = plain is not None and is_text(plain.type)
     if plain is None or not (text or _is_number(plain.type)):
@@ -66,7 +68,8 @@ def _keys(units: Any) -> tuple[list[Any], int]:
             "expected one id per row, whole numbers or text.",
             hint="Convert other ids (dates, bytes) to text first, in one way everywhere.",
         )
-    found = (plain.cast(pa.large_binary()) if text else exact(plain)).to_pylist()
+    known = exact(plain)
+    found = (known.cast(pa.large_binary()) if text else known).to_pylist()
     keys = [one if one is None else number_or_text(one) for one in found] if text else found
     return keys, pc.count(plain[:HEAD]).as_py()
 

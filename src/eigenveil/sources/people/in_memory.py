@@ -19,7 +19,14 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.sources.guard import attempt, holds_python_text, is_missing
 from eigenveil.sources.kinds import is_text
 from eigenveil.sources.memory.rows import Rows, RowsSource
-from eigenveil.sources.people.normal_form import normal_text, normal_texts, number_or_text
+from eigenveil.sources.people.normal_form import (
+    exact_texts,
+    is_blank,
+    lost_digits,
+    normal_text,
+    normal_texts,
+    number_or_text,
+)
 from eigenveil.sources.source import Block, Values, rows_per_block
 
 
@@ -51,22 +58,6 @@ class PeopleSource(RowsSource):
         """Return the rows at these positions; consecutive rows are read as a slice."""
         follow = index.size > 0 and bool(np.all(np.diff(index) == 1))
         return self.rows.between(int(index[0]), int(index[-1]) + 1) if follow else self.rows.at(index)
-
-
-def name_of(units: Any) -> str | None:
-    """Return the name of ids, that of their column or series; None if they have none. Column names are public.
-
-    Examples
-    --------
-    >>> import pandas
-    >>> name_of("patient"), name_of(pandas.Series([7, 8], name="patient")), name_of(np.array([7, 8]))
-    ('patient', 'patient', None)
-    """
-    if isinstance(units, str):
-        return units
-    series = nw.from_native(units, pass_through=True, allow_series=True)
-    name = series.name if isinstance(series, nw.Series) else None
-    return name if isinstance(name, str) and name else None
 
 
 def group(rows: Rows, units: Any) -> PeopleSource:
@@ -113,7 +104,7 @@ def to_ids(units: Any) -> pa.Array:
         refuse_odd(pc.count(plain[:HEAD]).as_py(), pc.count(ids[:HEAD]).as_py())
         return ids
     keys = [key_of(one) for one in listed]
-    refuse_odd(sum(not is_missing(one) for one in listed[:HEAD]), sum(one is not None for one in keys[:HEAD]))
+    refuse_odd(count_present(listed[:HEAD]), sum(one is not None for one in keys[:HEAD]))
     return _arrow(keys)
 
 
@@ -174,11 +165,13 @@ def sortable(ids: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def exact(ids: pa.Array, kind: pa.DataType | None = None) -> pa.Array:
-    """Return the ids; floats so large that two whole numbers may be the same float become null.
+    """Return the ids; floats so large that two whole numbers may be the same float become null, also as text.
 
     `kind` is the type to which the ids will be converted. pandas converts a column of whole numbers to floats if
     one id is missing, and people whose ids differ in the last digits would become one person.
     """
+    if is_text(ids.type):
+        return exact_texts(ids)
     kind = ids.type if kind is None else kind
     if not pa.types.is_floating(kind):
         return ids
@@ -196,9 +189,15 @@ def refuse_odd(there: int, usable: int) -> None:
         raise InvalidInputError(
             "expected ids that can be compared, such as text, or whole numbers with all their digits; most of the "
             "first ids are something else, or floats so large that different ids may have become equal.",
-            hint="Read or cast ids as text, in one way everywhere, or as nullable whole numbers (pandas: dtype "
-            "'Int64').",
+            hint="Read ids as text or as nullable whole numbers when the file is read (pandas: read_csv(path, "
+            "dtype={'id': str}), or 'Int64'). Converting floats does not bring lost digits back: a file that has "
+            "floats must be written again from its origin. Write other ids as text, in one way everywhere.",
         )
+
+
+def count_present(ids: list[Any]) -> int:
+    """Return how many ids of a list are not missing."""
+    return sum(not (is_missing(one) or (isinstance(one, str) and is_blank(one))) for one in ids)
 
 
 _WHOLE_BELOW = {16: 2.0**11, 32: 2.0**24, 64: 2.0**53}
@@ -242,6 +241,11 @@ def key_of(one: Any) -> Any:
     return None
 
 
+def _key_of_text(one: Any) -> int | str | bytes | None:
+    text = str(one)
+    return None if is_blank(text) or lost_digits(text) else number_or_text(normal_text(text))
+
+
 def _key_of_float(one: Any) -> int | float | None:
     number = float(one)
     if not abs(number) < whole_below(one):
@@ -260,7 +264,7 @@ def _key_of_object(one: Any) -> Any:
 
 
 _KEYS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
-    (str, lambda one: number_or_text(normal_text(str(one)))),
+    (str, _key_of_text),
     (np.datetime64 | np.timedelta64, lambda one: (one.dtype.str, int(one.astype(np.int64)))),  # some equal numbers
     (int | np.integer | np.bool_, int),
     (float | np.floating, _key_of_float),
