@@ -34,8 +34,8 @@ NASTY_NAMES = {
     "format string": "%s%n{0.__class__}",
     "quote and comma": 'a",b',
     "very long": "x" * 3000,
-    "space": " ",
-    "nothing": "\u3164",  # looks empty; a column without a name is refused
+    "space": " a",
+    "nothing": "a\u3164",  # a name that shows nothing at all is refused
     "other script": "身長 ‌ Größe",
 }
 """Name of the attack, and the name of the column. All can be written as UTF-8."""

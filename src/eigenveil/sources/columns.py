@@ -32,7 +32,7 @@ def is_index(name: str) -> bool:
 
 def has_no_name(name: str) -> bool:
     """Return whether a name shows nothing: it is empty, or consists of blanks and of signs without a shape."""
-    return all(sign.isspace() or not sign.isprintable() for sign in name)
+    return all(sign.isspace() or not (sign.isprintable() or "\ud800" <= sign <= "\udfff") for sign in name)
 
 
 def choose_names(

@@ -26,12 +26,12 @@ def check_first_units(source: Source) -> None:
     while isinstance(inner, Wrapped) and not isinstance(inner, KeptSource):
         inner = inner.source
     block = inner.first() if isinstance(inner, KeptSource) else None
-    if block is None:
+    if block is None or inner.columns is None:
         return
     there = _units_with_values(block)
     units = min(block.units, HEAD)
     few = (there <= 1) & (units - there >= there + 2)
-    empty = [name for name, bad in zip(source.columns or (), few, strict=True) if bad and name != CODE]
+    empty = [name for name, bad in zip(inner.columns, few, strict=True) if bad and name != CODE]
     if empty:
         raise InvalidInputError(
             f"expected values in every column, but {quote_some(empty)} has none in the first units; rows with a "
