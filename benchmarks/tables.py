@@ -1,4 +1,4 @@
-"""Mixed tables: private scales against standard deviations, and against the PCA of correlations that they lead to.
+"""Mixed tables: bought scales against standard deviations, and against the PCA of correlations that they lead to.
 
     python benchmarks/tables.py                      # writes benchmarks/results/tables.md
     python benchmarks/tables.py --scales 5 --fits 1  # a quick look; prints only
@@ -20,17 +20,12 @@ import numpy as np
 import stamp
 from harness import in_parallel, kept, parser, table, write
 
-from eigenveil import DPPCA, samples
+from eigenveil import DPPCA
 from eigenveil.algorithms.release_warnings import Code
 from eigenveil.engines import LocalEngine
-from eigenveil.estimators.standardise import Standard, standardise
-from eigenveil.mechanisms import Veil
 from eigenveil.metrics import energy_ratio
-from eigenveil.privacy import Budget, Ledger
-from eigenveil.units import Units
 
 FloatArray = np.typing.NDArray[np.float64]
-BUDGET = Budget.from_epsilon_delta(1.0, 1e-6)
 SCALES, FITS, K = 300, 10, 3
 MEASURES = {"energy": 3, "loadings": 3, "intervals": 2, "angles": 2}
 """What is told of components, and for how many of three ways to scale."""
@@ -69,36 +64,38 @@ KINDS: dict[str, Column] = {
 
 
 def some_scales(job: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
-    """Scale over standard deviation of one of each kind, and which of them were warned of and how."""
+    """Scale over standard deviation of one of each kind, and the relative errors that the release states.
+
+    An error is infinite where a warning says that noise may explain the whole variance.
+    """
     seed, n = job
     rng = np.random.default_rng(seed)
     columns = [make(rng, n) for make in KINDS.values()]
     X = np.column_stack([*columns, rng.normal(size=(n, 40 - len(columns)))])
-    units = Units(samples.rows(X), Veil(Ledger(BUDGET)), BUDGET, engine=LocalEngine(1))
-    found = standardise(units, Standard(buy_mean=True, private=np.arange(40)))
-    assert found.scale is not None
-    told = {warning.code: set(warning.numbers) for warning in found.warnings}
-    codes = (Code.UNKNOWN_SCALES, Code.NOISY_SCALES, Code.HEAVY_TAILS)
-    warned = [[f"column {j}" in told.get(code, ()) for code in codes] for j in range(len(columns))]
-    spread = X.std(axis=0)[: len(columns)]
-    return found.scale[: len(columns)] / np.where(spread > 0, spread, 1.0), np.array(warned, dtype=float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pca = DPPCA(K, epsilon=1.0, delta=1e-6, scale="private", engine=LocalEngine(1)).fit(X)
+    spread = X.std(axis=0)
+    errors = pca.release_.scale_errors
+    assert errors is not None
+    hidden = {name for one in pca.warnings_ if one.code is Code.UNKNOWN_SCALES for name in one.numbers}
+    stated = [np.inf if f"column {j}" in hidden else float(errors[j]) for j in range(len(columns))]
+    return (pca.scale_ / np.where(spread > 0, spread, 1.0))[: len(columns)], np.array(stated)
 
 
 def table_of_scales(fits: int, n: int) -> str:
     """The first table."""
     results = list(in_parallel(some_scales, [(seed, n) for seed in range(fits)]))
-    ratios, warned = (np.array([result[part] for result in results]) for part in (0, 1))
-    known_as = ("known: median", "5 %", "95 %", "least", "most")
+    ratios, errors = (np.array([result[part] for result in results]) for part in (0, 1))
     rows = []
     for j, name in enumerate(KINDS):
-        unknown = warned[:, j, 0] > 0
-        known, safe = ratios[~unknown, j], ratios[unknown, j]
-        told = [*np.quantile(known, [0.5, 0.05, 0.95]), known.min(), known.max()] if known.size else [np.nan] * 5
-        cells = [f"{value:.2f}" if np.isfinite(value) else "" for value in told]
-        shares = [f"{share:.0%}" for share in warned[:, j].mean(axis=0)]
-        least = f"{safe.min():.2f}" if safe.size else ""
-        rows.append([name, *cells, shares[0], least, *shares[1:]])
-    return table(("column", *known_as, "unknown", "then: least", "noisy", "heavy"), rows)
+        of_one = ratios[:, j]
+        known = np.isfinite(errors[:, j])
+        told = [*np.quantile(of_one, [0.5, 0.05, 0.95]), of_one.min(), of_one.max()]
+        stated = f"{np.median(errors[known, j]):.2f}" if known.any() else ""
+        shown = (f"{value:.2f}" if value >= 0.01 or value == 0 else f"{value:.0e}" for value in told)
+        rows.append([name, *shown, stated, f"{1 - known.mean():.0%}"])
+    return table(("column", "median", "5 %", "95 %", "least", "most", "stated error", "hidden"), rows)
 
 
 # -- components --------------------------------------------------------------------------------------
@@ -191,18 +188,12 @@ def table_of_components(fits: int) -> str:
 BODY = """## Scale over standard deviation
 
 Tables of 40 columns and n = {n:,} rows: one of each kind below, and normal ones. {scales} tables, so {fits:,}
-column fits. *Known*: what the scale came out as where no warning says that it is unknown. *Unknown*: the
-share of tables in which one does; the scale is then too large on purpose, and *then: least* is the least that
-it was over the standard deviation (over 1 for constants). *Noisy* and *heavy*: shares of tables with these
-warnings.
+columns. What the scale came out as, over the standard deviation of the column (over 1 for constants): median, 5 %
+and 95 % quantile, least and most. *Stated error*: the relative standard error of the scale that the release
+states (median); it is about noise, not about what clipping removes from a tail. *Hidden*: the share of tables
+where a warning says that noise may explain the whole variance; the scale is then that of the noise.
 
 {first}
-
-A count of units in a column has noise of standard deviation 120 here (all columns are counted at once:
-sqrt(40) over mu), and a bin counts from 5.5 of these on: 660 units, or 6.6 % of 10,000. So a flag of 6 % is
-seen in some tables and not in others, and one of 3 % or 1 % hardly ever: they would need n = 22,000 and
-66,000. Declared bounds (0, 1) tell where to look. Outliers of 1 % are as invisible: the scale is that of all
-other units.
 
 The same with n = 50,000:
 

@@ -8,6 +8,7 @@ from eigenveil.algorithms.diagnostics import (
     MatrixDiagnostics,
     PerComponent,
     Round,
+    Tail,
     TrackedDiagnostics,
     fits,
     restored,
@@ -22,6 +23,7 @@ TRACKED = TrackedDiagnostics(
     expected_zeta=0.1,
     passes=10,
     followed=Followed((2.0,), (0.1,), (0.2,)),
+    tail=Tail(middle=1.0, far=2.0, beyond=0.1, unseen=0.02),
 )
 
 
@@ -35,10 +37,25 @@ def test_names_and_attributes_are_the_same():
 
 
 def test_values_from_a_file_are_restored_unchanged():
-    plain = {**TRACKED, "rounds": tuple(map(dict, TRACKED.rounds)), "followed": dict(TRACKED.followed)}
+    plain = {
+        **TRACKED,
+        "rounds": tuple(map(dict, TRACKED.rounds)),
+        "followed": dict(TRACKED.followed),
+        "tail": dict(TRACKED.tail),
+    }
     again = restored("TrackedDiagnostics", plain)
     assert again == TRACKED
     assert again.rounds[0].kind == "last"
+    assert again.tail.far == 2.0
+
+
+def test_files_of_earlier_versions_have_no_tails():
+    plain = {**TRACKED, "rounds": tuple(map(dict, TRACKED.rounds)), "followed": dict(TRACKED.followed)}
+    del plain["tail"]
+    plain["rounds"] = tuple({name: one[name] for name in one if name != "tail"} for one in plain["rounds"])
+    again = restored("TrackedDiagnostics", plain)
+    assert again.tail is None
+    assert again.rounds[0].tail is None
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,43 @@ def test_rules_at_their_limits():
     assert rules.clipped_variances(variances(share_above=0.06)) == []
 
 
+def test_rules_of_tails_scales_and_means_at_their_limits():
+    (few,) = rules.few_carry_much(1.6)
+    assert (few.code, few.numbers) == (Code.FEW_CARRY_MUCH, {"hidden": 1.6})
+    assert "1.6 times" in few.text
+    assert rules.few_carry_much(1.4) == []
+    (poor,) = rules.poorly_known_mean(0.4)
+    assert (poor.code, poor.numbers) == (Code.POORLY_KNOWN_MEAN, {"noise": 0.4})
+    assert "0.4 of the spread" in poor.text
+    assert rules.poorly_known_mean(0.3) == []
+
+
+def test_columns_of_unknown_scale_are_named():
+    assert rules.unknown_scales(np.array([0.24, 0.0]), ["'a'", "'b'"]) == []
+    (one,) = rules.unknown_scales(np.array([0.25, 0.01, 0.25]), ["'a'", "'b'", "'c'"])
+    assert one.code is Code.UNKNOWN_SCALES
+    assert one.text.startswith("2 columns ('a', 'c'): the scale is unknown")
+    assert one.numbers == {"column 'a'": 0.25, "column 'c'": 0.25}
+    (many,) = rules.unknown_scales(np.full(14, 0.25), [str(j) for j in range(14)])
+    assert "11, ...)" in many.text
+    assert len(many.numbers) == 14
+
+
+def test_components_that_show_the_error_of_a_mean():
+    components, errors = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([2.0, 0.1])
+    (one,) = rules.offset_components(components, np.array([5.0, 1.0]), errors, ["'year'", "'pulse'"])
+    assert (one.code, one.numbers) == (Code.OFFSET_COMPONENT, {"pc1": 0.8})
+    assert "column 'year' for 80% of component 1" in one.text
+    assert rules.offset_components(components, np.array([9.0, 1.0]), errors, ["'year'", "'pulse'"]) == []
+
+
+def test_a_constant_column_has_an_unknown_scale():
+    X = np.random.default_rng(0).normal(size=(3000, 4)) @ np.diag([3.0, 2.0, 1.0, 0.0]) + 5
+    with pytest.warns(UserWarning, match="column 3: the scale is unknown"):
+        pca = DPPCA(2, scale="private", random_state=0).fit(X)
+    assert Code.UNKNOWN_SCALES in codes(pca.warnings_)
+
+
 def lost(rows, people=0.0, noise=10.0, **unknown):
     numbers = {name: Noisy(value, noise) for name, value in unknown.items()}
     return NoisyLeftOut(Noisy(people, noise), Noisy(rows, noise), numbers)

@@ -196,10 +196,23 @@ def test_a_plan_takes_the_number_of_people_from_the_user(visitor, folder, monkey
 
     monkeypatch.setattr(forecasts, "plan", record)
     page = visitor.plan(folder / "people.parquet", n="300", unit="0", rows="3", spectrum="flat", k="3")
-    options = {"epsilon": STEPS, "delta": 1e-6, "spectrum": "flat", "spread": 3}
+    options = {"epsilon": STEPS, "delta": 1e-6, "spectrum": "flat", "spread": 3, "center": True, "scale": None}
     assert asked == [((300, 5, 3), options)]
     assert "for 300 people with 3 rows each and the spectrum “flat”" in words(page)
     assert not re.search(r"\b[24],?000\b", words(page))  # the numbers in the file
+
+
+def test_plans_pay_for_what_the_fit_buys(visitor, folder, monkeypatch):
+    asked = []
+
+    def record(*_, **options):
+        asked.append((options["center"], options["scale"]))
+        raise InvalidInputError("enough.")
+
+    monkeypatch.setattr(forecasts, "plan", record)
+    for scale in ("none", "private"):
+        visitor.plan(folder / "people.parquet", unit="0", scale=scale, n="123")
+    assert asked == [(True, None), (True, "private")]
 
 
 def test_errors_in_plans_are_shown(visitor, folder, monkeypatch):

@@ -50,7 +50,7 @@ def facts(request):
         "operator": type(request.operator),
         "source": type(source),
         "ledger": None if settings.ledger is None else (settings.ledger.budget, settings.ledger.relation),
-        "standard": (request.standard.buy_mean, request.standard.buy_scale),
+        "standard": (request.standard.buy_mean, request.standard.private.tolist()),
         "plan": request.plan(),
     }
 

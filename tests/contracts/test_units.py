@@ -10,8 +10,9 @@ from eigenveil.engines import Population
 from eigenveil.kernels import Clip
 from eigenveil.mechanisms import Veil
 from eigenveil.operators import samples
+from eigenveil.planner.answers import SimulatedPopulation
 from eigenveil.planner.guess import make_guess
-from eigenveil.planner.simulated import SimulatedPopulation, SimulatedUnits, draw
+from eigenveil.planner.simulated import SimulatedUnits, draw
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.units import PrivateUnits, Units
 
@@ -38,6 +39,8 @@ POPULATIONS = {
     "vectors": lambda units: units.vectors(),
     "variances": lambda units: units.variances(W),
     "the rest of the variances": lambda units: units.variances(W, entries=slice(2, None)),
+    "squares": lambda units: units.squares(np.array([4, 0]), np.array([2.0, 0.5]), 1e3),
+    "shifted and rescaled": lambda units: units.shifted(np.ones(D)).rescaled(np.arange(1.0, D + 1)).matrices(),
     "damped block": lambda units: units.damped(W, 0.5).block(W),
 }
 both = pytest.mark.parametrize("kind", UNITS)

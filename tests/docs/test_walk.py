@@ -14,7 +14,7 @@ from eigenveil.engines import LocalEngine
 SOURCE = Path(eigenveil.__file__).parent
 TEXT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 HOPS = re.findall(r"^(\d+)\. `([\w/]+\.py)` `([\w.]+)`", TEXT, re.MULTILINE)
-BESIDE = {"FitRequest.of", "open_units", "standardise", "Veil.gaussian"}
+BESIDE = {"FitRequest.of", "open_units", "Veil.gaussian"}
 """Hops that are done before the next one begins; the others stand on one stack."""
 
 

@@ -10,7 +10,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:about .* units are few"),
     pytest.mark.filterwarnings("ignore:by a noisy count, .* are invalid"),  # 40 rows: 3 deviations now and then
     pytest.mark.filterwarnings("ignore:batches of .* slots are small"),
-    pytest.mark.filterwarnings("ignore:partial_fit subtracts no mean"),
     pytest.mark.filterwarnings("ignore:partial_fit starts a stream from scratch"),
     pytest.mark.filterwarnings("ignore:another clone of this DPPCA"),
     pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names"),

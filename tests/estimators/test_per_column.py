@@ -35,8 +35,8 @@ def test_a_mapping_says_which_are_bought_and_which_declared():
     declared = {entry.what: entry.note for entry in pca.ledger_.entries if entry.kind == "declared"}
     assert declared["column scales"] == "declared by the caller: 'age'"
     assert declared["column bounds"] == "declared by the caller: 'age', 'flag'"
-    bought = {entry.note for entry in pca.ledger_.entries if entry.what.startswith("column scales: counts")}
-    assert bought == {"columns 'lab_a', 'lab_b', 'flag'"}
+    bought = {entry.note for entry in pca.ledger_.entries if entry.what.startswith("frame 1: counts")}
+    assert bought == {""}, "the mean is bought in the frame of all columns"
     assert pca.ledger_.epsilon(1e-6) <= 1.0
 
 
@@ -58,8 +58,10 @@ def test_arrays_go_by_position():
 def test_streams_take_declared_ones():
     pca = DPPCA(2, center=False, scale={"age": 10.0}, options={"batch_size": 9000}).partial_fit(FRAME)
     assert pca.scale_.tolist() == [10.0, 1.0, 1.0, 1.0, 1.0]
-    with pytest.raises(InvalidInputError, match="cannot be bought from a stream"):
-        DPPCA(2, center=False, scale=SCALE).partial_fit(FRAME)
+    pca = DPPCA(2, scale=SCALE, options={"batch_size": 9000}).partial_fit(FRAME)
+    assert pca.scale_[[0, 4]].tolist() == [10.0, 1.0]
+    np.testing.assert_allclose(pca.scale_[1:4] / FRAME.iloc[:, 1:4].std(), 1, atol=0.3)
+    np.testing.assert_allclose((pca.mean_ - FRAME.mean()) / FRAME.std(), 0, atol=0.5)
 
 
 @pytest.mark.parametrize(("scale", "bounds"), [(SCALE, BOUNDS), ({0: 2.0, 3: "private"}, {1: (0, 3)})])
@@ -105,36 +107,31 @@ def test_whole_arrays_and_words_are_read_as_before():
     assert read_scales("private", 2, None).private.tolist() == [0, 1]
     assert read_scales([1.0, 2.0], 2, None).declared.tolist() == [1.0, 2.0]
     assert read_scales({}, 2, None).private.size == 0
-    assert read_bounds(None, 2, None) is None
-    assert read_bounds((0, [2, 4]), 2, None).half.tolist() == [1.0, 2.0]
+    assert read_bounds(None, 2, None) == (None, None)
+    assert read_bounds((0, [2, 4]), 2, None)[0].high.tolist() == [2.0, 4.0]
 
 
-@pytest.mark.filterwarnings("ignore:.*noise in the scale is large", "ignore:column .rare.")
 @pytest.mark.parametrize("form", ["pandas", "polars", "parquet"])
-def test_columns_that_hold_0_and_1_by_type_have_these_bounds(form, tmp_path):
-    """Flags among many columns are then known, and rare ones rather too large than too small."""
+def test_columns_that_hold_0_and_1_by_type_keep_scale_1_unless_they_are_named(form, tmp_path):
     rng = np.random.default_rng(1)
-    frame = pd.DataFrame({f"x{j}": rng.normal(size=10_000) for j in range(30)})
-    shares = {"half": 0.5, "some": 0.2, "rare": 0.01}
-    for name, share in shares.items():
-        frame[name] = rng.random(10_000) < share
+    frame = pd.DataFrame({f"x{j}": rng.normal(size=10_000) * 50 for j in range(5)})
+    frame["flag"] = rng.random(10_000) < 0.2
+    frame["number"] = (rng.random(10_000) < 0.2).astype(float)
     frame["site"] = rng.choice(["a", "b"], 10_000, p=[0.9, 0.1])
     data = {"pandas": frame, "polars": pl.from_pandas(frame), "parquet": tmp_path / "t.parquet"}[form]
     if form == "parquet":
         frame.to_parquet(data)
-    pca = DPPCA(2, scale="private", encode={"site": ["a", "b"]}).fit(data)
-    true = np.sqrt([p * (1 - p) for p in (*shares.values(), 0.9, 0.1)])
-    ratio = pca.scale_[30:] / true
-    assert np.all(ratio > 0.5)
-    assert np.all(ratio[[0, 1, 3, 4]] < 2)
-    assert not [one for one in pca.warnings_ if one.code == "unknown-scales" and "'rare'" not in one.text]
-    (note,) = [entry.note for entry in pca.ledger_.entries if entry.what == "column bounds"]
-    assert note == "0 and 1, by type: 'half', 'some', 'rare', 'site=a', 'site=b'"
+    encode = {"site": ["a", "b"]}
+    pca = DPPCA(2, scale="private", encode=encode).fit(data)
+    assert pca.scale_[[5, 7, 8]].tolist() == [1.0, 1.0, 1.0]
+    np.testing.assert_allclose(pca.scale_[[*range(5), 6]], [*[50] * 5, 0.4], rtol=0.3)
+    note = next(entry.note for entry in pca.ledger_.entries if entry.what == "frame 1: counts")
+    assert note == "0/1 by type or encoding, so of scale 1: 'flag', 'site=a', 'site=b'"
+    named = DPPCA(2, scale={"*": "private"}, encode=encode).fit(data)
+    np.testing.assert_allclose(named.scale_[[5, 7, 8]], [0.4, 0.3, 0.3], rtol=0.4)
 
 
-def test_bounds_that_are_declared_go_before_those_of_a_type():
-    pca = DPPCA(1, scale={"flag": "private"}, bounds={"flag": (0, 3)}).fit(FRAME)
-    notes = [entry.note for entry in pca.ledger_.entries if entry.what == "column bounds"]
-    assert notes == ["declared by the caller: 'flag'"]
-    unscaled = DPPCA(1).fit(FRAME)
-    assert not [entry for entry in unscaled.ledger_.entries if entry.what == "column bounds"]
+def test_the_mean_of_flags_is_bought_like_any_other():
+    pca = DPPCA(1).fit(FRAME)
+    assert pca.mean_[3] == pytest.approx(0.3, abs=0.1)
+    assert not [entry for entry in pca.ledger_.entries if entry.what in ("column bounds", "column scales")]

@@ -75,14 +75,12 @@ def test_what_a_stream_cannot_do_is_refused():
     for parameters, words in (
         ({"relation": "replace"}, "empty-slot relation"),
         ({"ledger": Ledger(Budget.from_epsilon_delta(1.0, 1e-6))}, "its own ledger"),
-        ({"scale": "private"}, "public scales"),
+        ({"center": True, "bounds": (0, 1)}, "takes no bounds"),
         ({"options": {"beta": 1.0}}, "'batch_size'"),
         ({"n_components": 6}, "from 1 to 5"),
     ):
         with pytest.raises(InvalidInputError, match=words):
             stream(**parameters).partial_fit(rows(10))
-    with pytest.warns(UserWarning, match="subtracts no mean"):
-        stream(center=True).partial_fit(rows(10))
     pca = stream().partial_fit(rows(10))
     with pytest.raises(ValueError, match="4 features"):
         pca.partial_fit(rows(10)[:, :4])
@@ -197,10 +195,9 @@ def test_equal_settings_of_other_types_are_no_change(tmp_path):
     ]
     assert declared[0] == declared[1]
     assert {"mean", "column scales", "missing values"} <= set(declared[0])
-    confirmed = DPPCA(2, center=True)
-    with pytest.warns(UserWarning, match="subtracts no mean"):
-        confirmed.partial_fit(rows(10))
-    assert confirmed.set_params(center=False).partial_fit(rows(10)).n_samples_seen_ == 20  # as the warning asks
+    centred = DPPCA(2).partial_fit(rows(10))
+    with pytest.raises(InvalidInputError, match="a different center"):
+        centred.set_params(center=False).partial_fit(rows(10))
 
 
 @pytest.mark.parametrize("columns", [None, [1, 0]])

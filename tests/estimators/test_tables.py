@@ -21,7 +21,7 @@ from eigenveil.report import render_report
 from support.fixed_noise import fix_noise
 from support.pinned import same_but_for_data
 
-N = 3000
+N = 4500
 ENCODE = {"site": ["north", "south"], "visit": "days since 2020-01-01"}
 FILL = {"bmi": 25, "lab_*": 0}
 COLUMNS = ["lab_*", "site", "visit", "bmi", "smoker"]

@@ -1,6 +1,7 @@
 """Intervals and angles: what they hold, what they refuse, and that they cost nothing."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,12 +11,15 @@ from sklearn.exceptions import NotFittedError
 import eigenveil as ev
 from eigenveil import DPPCA, tracked_pca
 from eigenveil.algorithms import uncertainty
+from eigenveil.algorithms.tails import heaviness, hidden_tail, tail_of
+from eigenveil.algorithms.tracked.leading import settled
 from eigenveil.algorithms.uncertainty import VarianceErrors, component_angles, variance_errors
 from eigenveil.algorithms.variances import NoisyVariances, buy_variances
 from eigenveil.engines import LocalEngine
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.component_count import cumulative_interval
 from eigenveil.mechanisms import Veil
+from eigenveil.mechanisms.norm_curve import NormCurve
 from eigenveil.operators import samples
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.units import Units
@@ -251,6 +255,62 @@ def test_order_carries_the_centre_along():
     turned = both.in_order(np.array([1, 0]))
     assert turned.explained.tolist() == [2.0, 1.0]
     assert turned.centre.tolist() == [6.0, 5.0]
+
+
+def test_a_later_component_goes_first_only_if_it_is_clearly_larger():
+    def bought(*explained):
+        return NoisyVariances(
+            explained=np.array(explained),
+            total=30.0,
+            noise=0.1,
+            total_noise=0.2,
+            share_above=0.0,
+            centre=np.arange(float(len(explained))),
+        )
+
+    order, found = settled(bought(1.0, 1.4, 5.0))
+    assert order.tolist() == [2, 0, 1]
+    assert found.explained.tolist() == pytest.approx([5.0, 1.2, 1.2])
+    assert found.centre.tolist() == [2.0, 0.0, 1.0]
+    order, found = settled(bought(3.0, 2.0, 1.0))
+    assert (order.tolist(), found.explained.tolist()) == ([0, 1, 2], [3.0, 2.0, 1.0])
+
+
+# -- tails ---------------------------------------------------------------------------------------
+
+
+def limits_of(X):
+    release = tracked_pca(X, 2, epsilon=1.0, delta=1e-6, random_state=0)
+    return release, np.degrees(component_angles(release, level=0.95))
+
+
+def test_heavy_tails_make_limits_wider():
+    rng = np.random.default_rng(0)
+    sizes = np.sqrt(10 * 0.5 ** np.arange(8))
+    normal, near = limits_of(rng.normal(size=(20_000, 8)) * sizes)
+    heavy, wide = limits_of(rng.standard_t(3, size=(20_000, 8)) / math.sqrt(3) * sizes)
+    assert np.all(wide > 1.5 * near)
+    spectrum = np.square(sizes)
+    assert hidden_tail(heavy.diagnostics, spectrum) > 2 * hidden_tail(normal.diagnostics, spectrum)
+
+
+def test_without_curves_nothing_is_known_of_tails():
+    release, limits = limits_of(np.random.default_rng(0).normal(size=(5000, 6)) * np.sqrt(SPECTRUM))
+    rounds = tuple(replace(one, tail=None) for one in release.diagnostics.rounds)
+    old = replace(release, diagnostics=replace(release.diagnostics, rounds=rounds, tail=None))
+    assert hidden_tail(old.diagnostics, SPECTRUM) == 0
+    assert np.all(np.degrees(component_angles(old, level=0.95)) < limits)
+
+
+def test_heaviness_of_normal_rows_is_about_one():
+    release, _ = limits_of(np.random.default_rng(0).normal(size=(100_000, 6)) * np.sqrt(SPECTRUM))
+    norms = np.random.default_rng(1).normal(size=(20_000, 6)) ** 2 @ SPECTRUM
+    assert 0.8 < heaviness(release.diagnostics.tail, norms) < 1.25
+
+
+def test_a_curve_that_noise_hides_leaves_all_units_unseen():
+    curve = NormCurve(np.array([1.0, 2.0]), np.zeros(2), np.zeros(2), 1.0, np.ones(2))
+    assert dict(tail_of(curve)) == {"middle": 1.0, "far": 1.0, "beyond": 0.0, "unseen": 1.0}
 
 
 # -- coverage ------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.progress import watch
 
 N, END = 6000, r"fitted: (\d+) releases, 100% of the budget, (\d+) passes over the data"
+HINT = r"No bounds are declared\. .*"
 LINE = rf".+: \d+% of the budget, pass \d+( of at most \d+)?(, \S+ rows/s)?(, at most .+ left)?|{END}"
 
 
@@ -46,16 +47,17 @@ def test_lines_of_labels_shares_and_passes(capsys, algorithm):
     out, err = capsys.readouterr()
     lines = err.splitlines()
     assert out == ""
-    assert all(re.fullmatch(LINE, line) for line in lines), lines
+    assert re.fullmatch(HINT, lines[0])
+    assert all(re.fullmatch(LINE, line) for line in lines[1:]), lines
     labels = {line.partition(": ")[0] for line in lines} | {line.rpartition(":")[0] for line in lines}
     assert {entry.what.partition(": ")[0] for entry in pca.ledger_.entries} <= labels
     assert str(N) not in err
     assert re.fullmatch(END, lines[-1])[1] == str(len(pca.ledger_.entries))
 
 
-def test_a_short_fit_prints_its_last_line_only(capsys):
+def test_a_short_fit_prints_its_hints_and_its_last_line_only(capsys):
     DPPCA(2, verbose=True).fit(rows())
-    assert re.fullmatch(END + "\n", capsys.readouterr().err)
+    assert re.fullmatch(f"{HINT}\n{END}\n", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("verbose", [0, 1])
@@ -126,7 +128,7 @@ def test_lines_on_a_terminal_without_rich(monkeypatch):
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(builtins, "__import__", without_rich)
     DPPCA(2, verbose=1).fit(rows())
-    assert re.fullmatch(END + "\n", screen.getvalue())
+    assert re.fullmatch(f"{HINT}\n{END}\n", screen.getvalue())
 
 
 def test_a_stream_tells_of_closed_batches(capsys):

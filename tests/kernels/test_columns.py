@@ -1,4 +1,7 @@
-"""Columns read their own memory: after a copy, in another process, and when the original was deleted."""
+"""Columns read their own memory: after a copy, in another process, and when the original was deleted.
+
+Loops that rescale rows themselves give the same bits as for rows that were rescaled before.
+"""
 
 import copy
 import gc
@@ -9,7 +12,16 @@ import sys
 import numpy as np
 import pytest
 
-from eigenveil.kernels import Clip, Columns, GramSurveyor, RowSurveyor
+from eigenveil.kernels import (
+    Clip,
+    Columns,
+    DampedNormSurveyor,
+    GramSurveyor,
+    Rescaled,
+    RowSurveyor,
+    RowVectorSurveyor,
+    VarianceSurveyor,
+)
 from kernels.test_loops import each_variant
 
 N, D = 70, 5
@@ -77,3 +89,45 @@ def test_slicing_copies_nothing():
     assert np.asarray(part)[0].tolist() == [99.0, 3.0]
     itemsize = columns[0].itemsize
     assert part.addresses.tolist() == [column.ctypes.data + 3 * itemsize for column in columns]
+
+
+SHIFT, CLIPS = np.linspace(-1, 1, D), [Clip(1.0, -20), Clip(30.0, -14)]
+W = np.eye(D, 2) + 0.25
+SURVEYORS = {
+    "products": lambda: RowSurveyor(W, np.zeros((D, 2)), CLIPS, shift=SHIFT),
+    "centred products": lambda: RowSurveyor(W, 2 * W, CLIPS),
+    "projected products": lambda: RowSurveyor(W, W**2, CLIPS, shift=SHIFT, removed=np.eye(D, 1)),
+    "matrices": lambda: GramSurveyor(D, CLIPS, shift=SHIFT),
+    "matrices, norms": lambda: GramSurveyor(D, []),
+    "rows": lambda: RowVectorSurveyor(SHIFT**2, CLIPS, shift=SHIFT),
+    "variances": lambda: VarianceSurveyor(np.eye(D, 2), slice(None), np.zeros(3), CLIPS, shift=SHIFT),
+    "damped": lambda: DampedNormSurveyor.of(np.eye(D, 2), np.eye(D, 2) * 3, np.eye(D, 2) / 2, SHIFT),
+}
+
+
+@pytest.mark.parametrize("name", SURVEYORS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_that_a_loop_rescales(dtype, name):
+    rows = rows_of(dtype, 1)
+    rows[3, 1], rows[5, 0], rows[40, 2], rows[-1, 3] = np.nan, np.inf, np.finfo(dtype).max, -0.0
+    skip = np.arange(N) % 9 == 4
+    factors = np.array([1 / 3, 1e-3, 7.7e37, 2.0, 1 / 2**140])
+    for _ in each_variant():
+        found = []
+        for block in (rows, Columns(list(rows.T))):
+            lazy = Rescaled(block, factors)
+            assert lazy.nbytes == rows.nbytes
+            with np.errstate(over="ignore"):
+                once = (rows.astype(np.float64) * factors).astype(dtype)
+            np.testing.assert_array_equal(np.asarray(lazy), once)
+            assert lazy[2, 3] == once[2, 3]
+            for mask in (skip, ~skip, skip & False):
+                assert np.asarray(block[mask]).tobytes() == rows[mask].tobytes()
+                assert np.asarray(lazy[7:][mask[7:]]).tobytes() == once[7:][mask[7:]].tobytes()
+            for given in (once, lazy, pickle.loads(pickle.dumps(lazy))):  # noqa: S301
+                survey = SURVEYORS[name]()
+                norms = [survey.add(given[:33], skip[:33]), survey.add(given[33:], None)]
+                found.append([*norms, *survey.sums()])
+        for one in found[1:]:
+            same(one, found[0])
+        assert np.isfinite(found[0][0]).sum() > 20

@@ -29,7 +29,7 @@ def test_noise_halved_is_caught(name, monkeypatch):
         noise_matches_ledger(name, "add-remove", ROWS)
 
 
-@pytest.mark.parametrize("name", ["clipped sum of vectors", "clipped mean of vectors", "private mean"])
+@pytest.mark.parametrize("name", ["clipped sum of vectors", "clipped mean of vectors", "frame, mean and scales"])
 def test_factor_two_of_replace_dropped_is_caught(name, monkeypatch):
     monkeypatch.setattr(Relation, "distance_between_sums", lambda _, reach: reach)
     rows, neighbour = np.array([[0.2, 0.1], [100.0, 100.0]]), np.array([[0.2, 0.1], [-100.0, -100.0]])

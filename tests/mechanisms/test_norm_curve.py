@@ -5,7 +5,7 @@ import pytest
 
 from eigenveil.engines import TensorPopulation
 from eigenveil.mechanisms import SeededBytes, Veil, no_noise
-from eigenveil.mechanisms.norm_curve import ABOVE, ANCHOR_SHARE, BELOW, norm_curve
+from eigenveil.mechanisms.norm_curve import ABOVE, ANCHOR_SHARE, BELOW, COARSE, STEP, norm_curve
 from eigenveil.mechanisms.radius import EDGES
 from eigenveil.privacy import Budget, Ledger
 
@@ -44,17 +44,61 @@ def test_units_beyond_the_last_edge_count():
     assert found.excess[-1] == pytest.approx(0.2 * found.edges[-1])
 
 
-def test_charges():
-    for relation, sensitivity in (("add-remove", 1.0), ("replace", math.sqrt(2))):
-        found, ledger = curve_of(np.ones(100), relation=relation, mu=0.5)
-        histogram, anchor, counts = ledger.entries
-        assert (histogram.releases, histogram.draws) == (1, 65)
-        assert histogram.sensitivity == pytest.approx(sensitivity)
-        assert (anchor.releases, anchor.draws, anchor.sensitivity) == (5, 5, 1.0)
-        assert (counts.releases, counts.draws) == (1, BELOW + ABOVE + 2)
-        assert counts.sensitivity == pytest.approx(sensitivity)
-        assert ledger.mu == pytest.approx(0.5)
-        assert found.count_noise == pytest.approx(anchor.scale * math.sqrt(ANCHOR_SHARE))
+@pytest.mark.parametrize(("relation", "sensitivity"), [("add-remove", 1.0), ("replace", math.sqrt(2))])
+def test_charges(relation, sensitivity):
+    found, ledger = curve_of(np.ones(1000), relation=relation, mu=0.5)
+    histogram, anchor, counts = ledger.entries
+    assert (histogram.releases, histogram.draws) == (1, 65)
+    assert histogram.sensitivity == pytest.approx(sensitivity)
+    assert (anchor.releases, anchor.draws, anchor.sensitivity) == (5, 5, 1.0)
+    assert (counts.releases, counts.draws) == (1, BELOW + ABOVE + 2)
+    assert counts.sensitivity == pytest.approx(sensitivity)
+    assert ledger.mu == pytest.approx(0.5)
+    assert found.count_noise == pytest.approx(anchor.scale * math.sqrt(ANCHOR_SHARE))
+
+
+@pytest.mark.parametrize(("relation", "sensitivity"), [("add-remove", 1.0), ("replace", math.sqrt(2))])
+def test_charges_if_units_are_few(relation, sensitivity):
+    """No search is bought, and fewer counts. The whole mu is spent on two histograms."""
+    _, ledger = curve_of(np.ones(40), relation=relation, mu=0.5)
+    histogram, counts = ledger.entries
+    assert (histogram.releases, histogram.draws) == (1, 65)
+    assert (counts.releases, counts.draws) == (1, 11)
+    for entry, share in ((histogram, ANCHOR_SHARE), (counts, 1 - ANCHOR_SHARE)):
+        assert entry.sensitivity == pytest.approx(sensitivity)
+        assert entry.scale == pytest.approx(sensitivity / (0.5 * math.sqrt(share)))
+    assert ledger.mu == pytest.approx(0.5)
+
+
+def test_whether_units_are_few_follows_from_the_noise_and_n_hat():
+    noise = 1 / (0.5 * math.sqrt(1 - ANCHOR_SHARE))
+    for n_hat, entries in ((0.99 * noise / COARSE, 2), (1.01 * noise / COARSE, 3)):
+        _, ledger = curve_of(np.ones(5), n_hat=n_hat, mu=0.5)
+        assert len(ledger.entries) == entries
+
+
+def test_the_curve_of_few_units():
+    """Exact, up to noise, at edges a factor of 2 apart; interpolated between them, on the same grid of edges."""
+    norms = np.exp2(np.random.default_rng(0).normal(scale=0.7, size=300))
+    exact, _ = curve_of(norms, mu=0.05)
+    np.testing.assert_allclose(exact.edges[1:] / exact.edges[:-1], 2**0.25)
+    counted = slice(0, None, STEP)
+    expected = np.array([np.mean(norms > edge) for edge in exact.edges])
+    seen = exact.beyond[counted] > 0
+    np.testing.assert_allclose(exact.beyond[counted][seen], expected[counted][seen], atol=1e-12)
+    assert np.abs(exact.beyond - expected)[exact.edges < 1].max() < 0.1
+    noisy = [curve_of(norms, source=SeededBytes(seed), mu=0.05)[0].median for seed in range(40)]
+    assert np.median(np.abs(np.log2(noisy))) <= 0.5
+    assert np.mean(np.abs(np.log2(noisy)) <= 1) > 0.9
+
+
+@pytest.mark.parametrize("norm", [0.0, 1e-300, 1e60, np.nan])
+def test_few_units_at_the_ends_of_the_grid(norm):
+    for seed in range(20):
+        found, _ = curve_of(np.full(20, norm), source=SeededBytes(seed), mu=0.05)
+        assert np.all(np.isfinite(found.excess))
+        assert np.all(np.diff(found.beyond) <= 0)
+        assert np.all((found.beyond >= 0) & (found.beyond <= 1))
 
 
 @pytest.mark.parametrize("norms", [[], [0.0] * 9, [1e300] * 9, [np.nan, np.inf, 1.0, 2.0, 3.0], [5e-39] * 7])

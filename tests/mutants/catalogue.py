@@ -309,7 +309,7 @@ UNITS = (
     Mutant(
         "coins do not depend on their key",
         "src/eigenveil/engines/plans.py",
-        'hashlib.shake_256(self.key + b"coins:',
+        'hashlib.shake_256(key + b"coins:',
         'hashlib.shake_256(b"coins:',
         ("tests/engines/test_plans.py",),
     ),
@@ -408,8 +408,8 @@ UNITS = (
     Mutant(
         "invalid units look like units that are far away",
         "src/eigenveil/algorithms/tracked/algorithm.py",
-        "    n_hat, mean = number.good.value, None\n",
-        "    n_hat, mean = number.good.value + number.bad.value, None\n",
+        "    n_hat = number.good.value\n",
+        "    n_hat = number.good.value + number.bad.value\n",
         ("tests/algorithms/tracked/test_tracked_algorithm.py",),
     ),
     Mutant(
@@ -1119,11 +1119,18 @@ OUTPUTS = (
 
 PEEKS = (
     Mutant(
-        "scales are unknown if there is no unit at all, exactly",
-        "src/eigenveil/algorithms/column_scales.py",
-        "unknown = ~(fourth > 0)",
-        "unknown = ~(fourth > 0) | (units.shifted(centre).columns(columns).population.count() == 0)",
-        ("tests/algorithms/test_column_scales.py::test_given_the_releases_the_data_decide_nothing",),
+        "what the counts of a frame cost is spent again",
+        "src/eigenveil/algorithms/frame.py",
+        "        self.cost = math.hypot(self.cost, mu)\n        return column_counts(",
+        "        return column_counts(",
+        ("tests/algorithms/test_standard.py::test_a_frame_finds_columns_of_any_distribution",),
+    ),
+    Mutant(
+        "columns are closed if there is no unit at all, exactly",
+        "src/eigenveil/algorithms/frame.py",
+        "np.any(seen[:, :, 1:], axis=(1, 2))\n        # 2",
+        "np.any(seen[:, :, 1:], axis=(1, 2)) & (units.vectors().count() > 0)\n        # 2",
+        ("tests/algorithms/test_standard.py::test_given_the_releases_the_data_decide_nothing",),
     ),
     Mutant(
         "left-out rows are counted in units outside the part",

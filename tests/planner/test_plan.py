@@ -7,9 +7,10 @@ import pytest
 
 import eigenveil as ev
 from eigenveil.errors import InvalidInputError
-from eigenveil.planner import EPSILONS, PRESETS, explain, paper
+from eigenveil.planner import EPSILONS, PRESETS, explain, outlook, paper, percent
 from eigenveil.planner.expected import SimulationSetting
 from eigenveil.planner.guess import make_guess
+from eigenveil.planner.table import SimulatedTable
 
 
 @pytest.mark.parametrize("spectrum", PRESETS)
@@ -76,6 +77,60 @@ def test_similar_units_need_less_noise():
     assert zeta(0.1) < zeta(10.0) / 3
 
 
+def test_what_is_bought_is_paid_for():
+    flat = {"epsilon": 1.0, "spectrum": [3.0, 2.0] + [1.0] * 18}
+    plans = [
+        ev.plan(1500, 20, 2, center=center, scale=scale, **flat)
+        for center, scale in ((False, None), (True, None), (True, "private"))
+    ]
+    free, centred, scaled = (plan.rows[0].zeta for plan in plans)
+    assert 1.05 * free < min(centred, scaled)
+    assert "pays for the private mean and scales of the columns" in str(plans[2])
+    assert "pays for the private mean of" in str(plans[1])
+    assert "pays for" not in str(plans[0])
+    assert max(centred, scaled) < 2.5 * free
+
+
+def test_with_many_units_the_mean_and_the_scales_cost_little():
+    plans = [ev.plan(10**6, 10, 2, epsilon=1.0, center=c, scale=s) for c, s in ((False, None), (True, "private"))]
+    free, paid = (plan.rows[0].zeta for plan in plans)
+    assert paid < 1.5 * free
+
+
+def test_matrices_are_not_centred():
+    asked = {"epsilon": 1.0, "spread": 10.0}
+    assert ev.plan(3000, 15, 2, **asked) == ev.plan(3000, 15, 2, center=False, **asked)
+
+
+def test_a_target_is_reached_with_what_is_bought():
+    asked = {"target": 0.97, "spectrum": "fast decay"}
+    free, paid = (ev.plan(3000, 20, 2, center=c, scale=s, **asked) for c, s in ((False, None), (True, "private")))
+    assert free.needed < paid.needed
+    assert paid.rows[0].energy >= 0.97
+
+
+def test_a_public_sample_is_scaled():
+    """Its unit does not matter if scales are bought, and decides about everything otherwise."""
+    rng = np.random.default_rng(0)
+    sample = rng.standard_normal((2000, 6)) @ rng.standard_normal((6, 6))
+    units = np.array([1.0, 1000.0, 1.0, 1.0, 1.0, 10.0])
+    asked = {"epsilon": 1.0, "scale": "private"}
+    one, other = (ev.plan(5000, 6, 2, spectrum=rows, **asked).rows[0] for rows in (sample, sample * units))
+    assert other.zeta == pytest.approx(one.zeta, rel=1e-6)
+    assert ev.plan(5000, 6, 1, spectrum=sample * units, epsilon=1.0).rows[0].zeta < one.zeta / 2
+
+
+def test_the_outlook_is_a_sentence():
+    asked = {"epsilon": 1.0, "delta": 1e-6, "center": True, "scale": "private"}
+    shown = outlook(6, 1, **asked)
+    energies = [ev.plan(n, 6, 1, **asked).rows[0].energy for n in (1000, 10_000, 100_000)]
+    for energy, n in zip(energies, ("1,000", "10,000", "100,000"), strict=True):
+        assert f"{percent(energy)} " in shown
+        assert f"with {n} units" in shown
+    assert "the best component with" in shown
+    assert outlook(500, 2, **asked).endswith("eigenveil plan -n UNITS -d 500 -k 2 --epsilon 1 --scale private")
+
+
 def test_stated_spectra_have_narrow_intervals_and_presets_wide_ones():
     stated = ev.plan(20_000, 20, 2, epsilon=1.0, spectrum=10 * 0.7 ** np.arange(20) + 0.1).rows[0]
     guessed = ev.plan(20_000, 20, 2, epsilon=1.0, spectrum="fast decay").rows[0]
@@ -128,13 +183,17 @@ def test_small_spaces(d, k):
 
 def test_nearly_all_of_many_columns():
     """More components than the iterative solver can compute."""
-    setting = SimulationSetting.of(make_guess(210, 209, spectrum="flat", spread="rows"), 5000, 209)
+    setting = SimulationSetting.of(
+        SimulatedTable.of(make_guess(210, 209, spectrum="flat", spread="rows"), center=False, scale=False),
+        5000,
+        209,
+    )
     assert 0 <= setting.without_privacy() < 0.3
 
 
 def test_few_units_and_many():
     few = ev.plan(1, 5, 1, epsilon=1.0).rows[0]
-    many = ev.plan(10**9, 5, 1, epsilon=1.0).rows[0]
+    many = ev.plan(10**9, 5, 1, epsilon=1.0, center=False).rows[0]
     assert many.zeta < 1e-3 < few.zeta <= 1
 
 
@@ -202,6 +261,11 @@ def test_epsilon_in_words_for_any_epsilon():
         ({"spread": -1.0}, "spread must be"),
         ({"spread": 1e9}, "spread must be"),
         ({"spread": float("nan")}, "spread must be"),
+        ({"scale": "public"}, "scale must be None or 'private'"),
+        ({"scale": [1.0] * 5}, "scale must be None or 'private'"),
+        ({"center": [0.0] * 5}, "center must be True or False"),
+        ({"center": 1}, "center must be True or False"),
+        ({"scale": "private", "spread": 3.0}, "matrices have no rows"),
     ],
 )
 def test_invalid_input_raises(change, says):

@@ -11,9 +11,10 @@ from eigenveil.algorithms.baselines.dp_gauss_1 import DP_GAUSS_1, Gauss1Options
 from eigenveil.algorithms.baselines.dp_gauss_2 import _buy_projector
 from eigenveil.algorithms.baselines.dp_power_method import DP_POWER, PowerOptions
 from eigenveil.algorithms.bounds import Declared, buy_bounds
+from eigenveil.algorithms.frame import ColumnBounds
+from eigenveil.algorithms.standard import Standard, standardise, with_declared
 from eigenveil.algorithms.variances import buy_variances
 from eigenveil.engines import ColumnPopulation, SampledPopulation, TensorPopulation
-from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.mechanisms import (
     AtQuantile,
     clipped_mean,
@@ -22,7 +23,6 @@ from eigenveil.mechanisms import (
     noisy_count,
     noisy_count_within,
     noisy_left_out,
-    private_mean,
     propose_test_release,
     radius_search,
 )
@@ -125,10 +125,6 @@ def _clipped_mean(population, veil):
     clipped_mean(population, radius=AtQuantile(mu=0.05), mu=0.1, **options)
 
 
-def _mean(population, veil):
-    private_mean(population, n_hat=1.0, mu=0.1, veil=veil)
-
-
 def _spectral_gap(population, veil):
     """The top eigenprojector of a clipped second moment, by propose-test-release (as DP-Gauss-2 does)."""
     total = np.ldexp(population.clipped_sum(np.zeros(population.shape), 1.0, -40).astype(float), -40)
@@ -182,23 +178,28 @@ def _scores(rows, veil):
     score_histogram(units.vectors(), picture, mu=0.1, veil=units.veil)
 
 
-def _column_scales(rows, veil):
+def _standard(rows, veil):
+    """A frame, a mean and scales."""
     units = Units(samples.rows(rows), veil, veil.ledger.budget)
-    standardise(units, Standard(buy_mean=True, private=np.arange(units.d)))
+    standardise(units, Standard(buy_mean=True, private=np.arange(units.d)), n_hat=30.0, mu=0.2)
 
 
-def _some_column_scales(rows, veil):
-    """Of every other column; the first has bounds, the last a declared scale."""
+def _standard_of_some(rows, veil):
+    """Scales of every other column; the first has bounds, the last a declared scale."""
     units = Units(samples.rows(rows), veil, veil.ledger.budget)
-    scale, half = np.ones(units.d), np.full(units.d, np.inf)
-    scale[-1], half[0] = 2.0, 0.5
-    bounds = {"middle": np.zeros(units.d), "half": half}
-    standardise(units, Standard(buy_mean=True, private=np.arange(0, units.d, 2), scale=scale, **bounds))
+    scale, bounds = np.ones(units.d), ColumnBounds.none(units.d)
+    scale[-1], bounds.low[0], bounds.high[0] = 2.0, -0.5, 0.5
+    standard = Standard(buy_mean=True, private=np.arange(0, units.d, 2), scale=scale, bounds=bounds)
+    standardise(with_declared(units, standard), standard, n_hat=3.0, mu=0.2)
 
 
-def _column_scales_around_0(rows, veil):
+def _standard_around_0(rows, veil):
     units = Units(people_one_by_one(rows), veil, veil.ledger.budget)
-    standardise(units, Standard(private=np.arange(units.d)))
+    standardise(units, Standard(private=np.arange(units.d)), n_hat=3.0, mu=0.2)
+
+
+def _signed_counts(population, veil):
+    column_counts(population, 2.0 ** np.arange(-3, 4), mu=0.1, veil=veil, signed=True)
 
 
 def columns_of(form, *, squared=False):
@@ -277,12 +278,11 @@ MECHANISMS = {
     "clipped mean of vectors": (vectors, _clipped_mean),
     "clipped mean of blocks": (blocks, _clipped_mean),
     "clipped mean of symmetric matrices": (symmetric, _clipped_mean),
-    "private mean": (vectors, _mean),
     "clipped mean of row blocks": (row_blocks, _clipped_mean),
     "clipped mean of sparse row blocks": (sparse_row_blocks, _clipped_mean),
     "clipped mean of float32 row blocks": (single_row_blocks, _clipped_mean),
     "clipped sum of row matrices": (row_matrices, _clipped_sum),
-    "private mean of sparse rows": (row_vectors, _mean),
+    "clipped mean of sparse rows": (row_vectors, _clipped_mean),
     "propose-test-release": (symmetric, _spectral_gap),
     "truncated sum of vectors": (vectors, _truncated_sum),
     "truncated sum of row blocks": (row_blocks, _truncated_sum),
@@ -297,9 +297,12 @@ MECHANISMS = {
     "column sums of people": (columns_of(people_one_by_one), _column_sums),
     "clipped sum of squares": (squares(samples.rows), _clipped_sum),
     "clipped sum of squares of people": (squares(people_one_by_one), _clipped_sum),
-    "column scales": (as_they_are, _column_scales),
-    "some column scales": (as_they_are, _some_column_scales),
-    "column scales around 0": (as_they_are, _column_scales_around_0),
+    "frame, mean and scales": (as_they_are, _standard),
+    "frame, mean and some scales": (as_they_are, _standard_of_some),
+    "frame and scales around 0": (as_they_are, _standard_around_0),
+    "signed column counts": (columns_of(samples.rows), _signed_counts),
+    "signed column counts of sparse rows": (columns_of(sparse_shifted), _signed_counts),
+    "signed column counts of people": (columns_of(people_one_by_one), _signed_counts),
     "dp-gauss-1": (as_they_are, _gauss_1),
     "dp-gauss-2": (as_they_are, _gauss_2),
     "dp-power": (as_they_are, _power),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, TypeVar, Unpack
 
+from eigenveil.algorithms.counting import COUNT_SHARE, buy_count
 from eigenveil.algorithms.open_units import RunArguments, check_k, open_units
 from eigenveil.algorithms.release import Release
 from eigenveil.algorithms.release_warnings import show
-from eigenveil.privacy import Budget, Relation
+from eigenveil.algorithms.standard import Standard, standardise, standardised_release, with_declared
+from eigenveil.privacy import Budget, Relation, split_mu
 from eigenveil.units import Units
 
 
@@ -52,13 +55,32 @@ class Algorithm(Generic[OptionsT]):
 
     @property
     def option_names(self) -> tuple[str, ...]:
-        """Names of its options except `center`, which callers handle separately."""
-        return tuple(field.name for field in fields(self.options) if field.name != "center")
+        """Names of its options except `standard`, which callers handle separately."""
+        return tuple(field.name for field in fields(self.options) if field.name != "standard")
 
     @property
-    def centres(self) -> bool:
-        """Whether it can buy a mean itself (its option `center`)."""
-        return any(field.name == "center" for field in fields(self.options))
+    def standardises(self) -> bool:
+        """Whether it centres and scales the rows itself (its option `standard`)."""
+        return any(field.name == "standard" for field in fields(self.options))
+
+    def fit(self, units: Units, k: int, options: OptionsT, standard: Standard, *, n: int | None = None) -> Release:
+        """Centre and scale the rows as `standard` says, and run.
+
+        Unless the algorithm does that itself, n units are counted first, if a mean or scales are bought and their
+        number is not public (1 % of mu^2).
+        """
+        if self.standardises:
+            return self.run(units, k, replace(options, standard=standard))  # type: ignore[call-arg]
+        units = with_declared(units, standard)
+        n_hat, mu = math.nan, units.budget.mu
+        if standard.buys:
+            ask = n is None and not units.number_is_public
+            mu_count, mu = split_mu(mu, [COUNT_SHARE * ask, 1 - COUNT_SHARE * ask])
+            # a public n is declared by the algorithm, whose option it is
+            n_hat = buy_count(units, n=None, mu=mu_count).value if n is None else float(n)
+        ready = standardise(units, standard, n_hat=n_hat, mu=mu)
+        left = replace(ready.units, budget=replace(units.budget, mu=ready.mu))
+        return standardised_release(self.run(left, k, options), ready, standard)
 
     def budget(self, options: OptionsT, epsilon: float, delta: float) -> Budget:
         """Return the budget that a run needs from a ledger."""

@@ -1,15 +1,12 @@
-"""Number of units and their mean, as algorithms and estimators buy them."""
+"""Number of units, as algorithms and estimators buy it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 
-from eigenveil._typing import FloatArray
 from eigenveil.engines import LeftOut, Population
-from eigenveil.kernels import to_single
 from eigenveil.mechanisms import (
     Census,
     Noisy,
@@ -17,15 +14,12 @@ from eigenveil.mechanisms import (
     noisy_census,
     noisy_count,
     noisy_left_out,
-    private_mean,
 )
 from eigenveil.privacy import Purpose
 from eigenveil.units import PrivateUnits
 
-UnitsT = TypeVar("UnitsT", bound=PrivateUnits)
-
-COUNT_SHARE, LEFT_OUT_SHARE, MEAN_SHARE = 0.01, 0.005, 0.08
-"""Shares of mu^2 for the number of units, the counts of what is excluded from them, and their mean, if bought."""
+COUNT_SHARE, LEFT_OUT_SHARE = 0.01, 0.005
+"""Shares of mu^2 for the number of units, and for the counts of what is excluded from them."""
 
 
 def buy_count(units: PrivateUnits, *, n: int | None, mu: float) -> Noisy:
@@ -67,12 +61,6 @@ def buy_census(units: PrivateUnits, *, mu: float, population: Population | None 
 def buy_left_out(units: PrivateUnits, left_out: LeftOut | None, *, mu: float) -> NoisyLeftOut | None:
     """Buy noisy counts of what is excluded from the units. Return None, at no cost, if nothing can be excluded."""
     return None if left_out is None else noisy_left_out(left_out, mu=mu, veil=units.veil)
-
-
-def buy_mean(units: UnitsT, *, n_hat: float, mu: float) -> tuple[FloatArray, UnitsT]:
-    """Buy the private mean of the units' rows. Return it in single precision, and the units minus the mean."""
-    mean = np.asarray(to_single(private_mean(units.vectors(), n_hat=n_hat, mu=mu, veil=units.veil).value))
-    return mean, units.shifted(mean)
 
 
 def _any_population(units: PrivateUnits) -> Population:

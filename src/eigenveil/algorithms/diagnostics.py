@@ -35,6 +35,24 @@ class Diagnostics(Mapping[str, Any]):
 
 
 @dataclass(frozen=True, eq=False)
+class Tail(Diagnostics):
+    """How far out units lie, from a released curve of norms.
+
+    Parameters
+    ----------
+    middle, far : float
+        Radius beyond which 40 % of the units lie, and the largest radius beyond which units were seen.
+    beyond, unseen : float
+        Share of the units beyond `far`, and the share that noise may hide further out.
+    """
+
+    middle: float
+    far: float
+    beyond: float
+    unseen: float
+
+
+@dataclass(frozen=True, eq=False)
 class Round(Diagnostics):
     """One round of tracked PCA.
 
@@ -50,6 +68,8 @@ class Round(Diagnostics):
         the mean from the centre in units of the radius.
     inside, columns : float, tuple of float
         Factor of damping inside the span, and weight of every column.
+    tail : Tail, optional
+        How far out units lie, if the curve of norms was bought before the round.
     """
 
     kind: str
@@ -60,6 +80,7 @@ class Round(Diagnostics):
     offset: float
     inside: float
     columns: tuple[float, ...]
+    tail: Tail | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +141,14 @@ class TrackedDiagnostics(Diagnostics):
         Share of units that the release of Sigma left unchanged. None if Sigma was not bought.
     expected_zeta : float
         Square root of the share of energy that the method expected to lose to noise, clipping and incomplete
-        convergence, just before its last round. It does not include the sampling error.
+        convergence, just before its last round. It is about the rows as they were centred and scaled. It does
+        not include errors of a bought mean or scales, the sampling error, or what units beyond all counts carry.
     passes : int
         Number of passes over the data.
     followed : Followed
         Estimate along all tracked directions.
+    tail : Tail, optional
+        How far out units lie, by the curve of norms of Sigma.
     """
 
     n_hat: float
@@ -134,9 +158,10 @@ class TrackedDiagnostics(Diagnostics):
     expected_zeta: float
     passes: int
     followed: Followed
+    tail: Tail | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TrackedPeopleDiagnostics(TrackedDiagnostics):
     """Diagnostics of `tracked_pca` if something can be excluded from a unit, with noisy counts of it."""
 
@@ -220,11 +245,17 @@ def restored(kind: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     given = dict(values)
     if issubclass(KINDS[kind], TrackedDiagnostics):
-        given["rounds"] = tuple(Round(**one) for one in given["rounds"])
+        given["rounds"] = tuple(Round(**{**one, "tail": _tail(one)}) for one in given["rounds"])
+        given["tail"] = _tail(given)
         given["followed"] = Followed(**given["followed"])
     if KINDS[kind] is TrackedPeopleDiagnostics:
         given["left_out"] = LeftOutDiagnostics(**given["left_out"])
     return KINDS[kind](**given)
+
+
+def _tail(given: Mapping[str, Any]) -> Tail | None:
+    """Return the tail of a round or of Sigma; None if there is none, as in files of earlier versions."""
+    return None if given.get("tail") is None else Tail(**given["tail"])
 
 
 def fits(algorithm: str, diagnostics: Mapping[str, Any]) -> bool:

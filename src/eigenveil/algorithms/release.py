@@ -35,8 +35,13 @@ class Release:
         Record of the privacy budget that was spent.
     diagnostics : Diagnostics, or mapping
         Diagnostics of the run, such as radii, noise and rounds.
+    scale : array of shape (d,), optional
+        Scales that the columns were divided by, declared or bought, if the algorithm did so.
     scale_errors : array of shape (d,), optional
         Relative standard errors of the scales that columns were divided by, if any were bought.
+    mean_errors : array of shape (d,), optional
+        Standard errors of the mean by its noise, in units of the rows that components were found for, if it was
+        bought.
     warnings : tuple of ReleaseWarning
         Warnings about the release.
     """
@@ -48,7 +53,9 @@ class Release:
     variances: NoisyVariances | None = None
     mean: FloatArray | None = None
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
+    scale: FloatArray | None = None
     scale_errors: FloatArray | None = None
+    mean_errors: FloatArray | None = None
     warnings: tuple[ReleaseWarning, ...] = ()
 
     @property

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
-from eigenveil.algorithms.column_scales import ColumnScales
+import numpy as np
+
+from eigenveil._typing import BoolArray, FloatArray
 from eigenveil.algorithms.variances import NoisyVariances
 from eigenveil.errors import NotCompiledWarning, PrivacyWarning, users_line
 from eigenveil.kernels import loops
@@ -41,16 +43,17 @@ _SHOWN = 12
 """Number of columns that the text of a warning names. Its `numbers` name all columns."""
 
 
-_UNKNOWN_SCALE = (
-    "the scale could not be determined. Nearly all units may be equal there, or too far from 0 for their spread, "
-    "or too few. It was set to a number that is likely too large, so that the column has little weight. Declare "
-    "its scale or its bounds, if they are public."
-)
-_NOISY_SCALE = "noise in the scale is large. The scale was increased for it, so that the column has less weight."
-_HEAVY_TAIL = (
-    "the tail is heavy and was clipped when the scale was computed. The scale is probably too small, so that the "
-    "column has more weight. A transformation that does not depend on the data helps, such as log(1 + x)."
-)
+MANY_UNKNOWN = 0.2
+"""Share of columns with unknown scales above which nothing is said of components."""
+FLOOR_ERROR = 0.25
+"""Relative error of a scale whose variance is at the floor of two standard deviations of its noise."""
+MUCH_HIDDEN = 1.5
+"""Share of the variance that units beyond all counts may carry, above which there is a warning. It was chosen on
+32 raw tables, so that it accompanies about one in 20 of the fits that are good."""
+POOR_MEAN = 1 / 3
+"""Noise in an entry of the mean, in spreads of its column, above which there is a warning."""
+MUCH_OFFSET = 0.5
+"""Share of a component's variance that the error of the mean may make up, above which there is a warning."""
 
 
 class Code(StrEnum):
@@ -68,8 +71,9 @@ class Code(StrEnum):
     SMALL_BATCHES = "small-batches"
     EMPTY_SLOTS = "empty-slots"
     UNKNOWN_SCALES = "unknown-scales"
-    NOISY_SCALES = "noisy-scales"
-    HEAVY_TAILS = "heavy-tails"
+    POORLY_KNOWN_MEAN = "poorly-known-mean"
+    OFFSET_COMPONENT = "offset-component"
+    FEW_CARRY_MUCH = "few-carry-much"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,40 +248,102 @@ def empty_slots(slots: int, good: Noisy, *, people: bool) -> list[ReleaseWarning
     return [ReleaseWarning(code=Code.EMPTY_SLOTS, text=text, numbers={"slots": slots, "empty": bad})]
 
 
-def scale_warnings(scales: ColumnScales, labels: Sequence[str]) -> list[ReleaseWarning]:
-    """Warn of columns whose bought scales may differ much from their standard deviations.
-
-    `labels` has the names of all columns of `scales`.
-    """
-    rules = (
-        (
-            Code.UNKNOWN_SCALES,
-            scales.unknown,
-            scales.scale,
-            _UNKNOWN_SCALE,
-        ),
-        (
-            Code.NOISY_SCALES,
-            scales.noisy,
-            scales.error,
-            _NOISY_SCALE,
-        ),
-        (
-            Code.HEAVY_TAILS,
-            scales.heavy,
-            scales.beyond,
-            _HEAVY_TAIL,
-        ),
+def few_carry_much(hidden: float) -> list[ReleaseWarning]:
+    """Warn if units that no count shows may carry this share of the variance (`uncertainty.hidden_variance`)."""
+    if not hidden > MUCH_HIDDEN:
+        return []
+    text = (
+        f"few units may carry much variance: by how slowly the tail falls off, those too few to be counted could "
+        f"carry {hidden:.1f} times as much as all the others. They are clipped, so components and variances may "
+        "differ from those of PCA without privacy. A public transformation of skewed columns, such as log(1 + x), "
+        "or a larger budget would help."
     )
-    found = []
-    for code, where, numbers, text in rules:
-        named = [(label, float(number)) for label, number, yes in zip(labels, numbers, where, strict=True) if yes]
-        if named:
-            shown = ", ".join(label for label, _ in named[:_SHOWN]) + (", ..." if len(named) > _SHOWN else "")
-            head = f"column {shown}" if len(named) == 1 else f"{len(named)} columns ({shown})"
-            values = {f"column {label}": number for label, number in named}
-            found.append(ReleaseWarning(code=code, text=f"{head}: {text}", numbers=values))
-    return found
+    return [ReleaseWarning(code=Code.FEW_CARRY_MUCH, text=text, numbers={"hidden": hidden})]
+
+
+def unknown_scales(errors: FloatArray, labels: Sequence[str]) -> list[ReleaseWarning]:
+    """Warn of columns whose scale is unknown: noise hides their variance.
+
+    Parameters
+    ----------
+    errors : array
+        Relative errors of the scales of these columns. At FLOOR_ERROR the variance was raised to two standard
+        deviations of its noise.
+    labels : sequence of str
+        Names of these columns.
+    """
+    where = {
+        label: float(error) for label, error in zip(labels, errors, strict=True) if error > 0.999 * FLOOR_ERROR
+    }
+    if not where:
+        return []
+    named = list(where)
+    head = f"column {named[0]}" if len(named) == 1 else f"{len(named)} columns ({_listed(named)})"
+    text = (
+        f"{head}: the scale is unknown, because noise hides the variance. Nearly all units may be equal there, or "
+        "they are too few. The scale was set to the largest one that noise allows, so the column has little "
+        "weight. Declare its scale or its bounds, if they are public."
+    )
+    numbers = {f"column {label}": error for label, error in where.items()}
+    return [ReleaseWarning(code=Code.UNKNOWN_SCALES, text=text, numbers=numbers)]
+
+
+def poorly_known_mean(noise: float) -> list[ReleaseWarning]:
+    """Warn if the noise in an entry of the mean is large, in spreads of its column."""
+    if not noise > POOR_MEAN:
+        return []
+    text = (
+        f"the mean is poorly known: the noise in each entry is {noise:.2g} of the spread of its column. A "
+        "component may point to the error of the mean. Declare a mean (center=...), or use more units, fewer "
+        "columns or a larger budget."
+    )
+    return [ReleaseWarning(code=Code.POORLY_KNOWN_MEAN, text=text, numbers={"noise": noise})]
+
+
+def offset_components(
+    components: FloatArray, eigenvalues: FloatArray, mean_errors: FloatArray, labels: Sequence[str]
+) -> list[ReleaseWarning]:
+    """Warn of components that may be the error of the mean in one column.
+
+    Parameters
+    ----------
+    components, eigenvalues : array of shape (k, d), (k,)
+        Components, and the variances along them.
+    mean_errors : array of shape (d,)
+        Standard errors of the mean, in the units of the rows whose components were found.
+    labels : sequence of str
+        Names of the columns.
+    """
+    # an error m of the mean adds m m^T to Sigma, and (u_i m_i)^2 to the variance along u by column i
+    shares = np.square(components * mean_errors) / np.maximum(eigenvalues, 1e-200)[:, None]
+    main = shares.argmax(axis=1)
+    found = [(i, int(j), min(float(shares[i, j]), 1.0)) for i, j in enumerate(main) if shares[i, j] > MUCH_OFFSET]
+    if not found:
+        return []
+    each = _listed([f"column {labels[j]} for {share:.0%} of component {i + 1}" for i, j, share in found])
+    text = (
+        f"the error of the mean may be what a component shows: that of {each}. The column varies little next to "
+        "how well its mean is known. Declare its bounds or its mean, if they are public, or use scale='private'."
+    )
+    numbers = {f"pc{i + 1}": share for i, _, share in found}
+    return [ReleaseWarning(code=Code.OFFSET_COMPONENT, text=text, numbers=numbers)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first of these names, separated by commas."""
+    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+
+
+def unfounded(found: Sequence[ReleaseWarning], k: int, d: int) -> BoolArray:
+    """Return of which of k components of d columns these warnings say that nothing is known.
+
+    All, if units are too few, or many scales unknown; else those that may show the error of the mean.
+    """
+    numbers = {one.code: one.numbers for one in found}
+    unknown = numbers.get(Code.UNKNOWN_SCALES, {})
+    out = np.full(k, Code.TOO_FEW_UNITS in numbers or len(unknown) > MANY_UNKNOWN * d)
+    out[[int(name.removeprefix("pc")) - 1 for name in numbers.get(Code.OFFSET_COMPONENT, {})]] = True
+    return out
 
 
 def show(found: Sequence[ReleaseWarning]) -> None:

@@ -15,13 +15,17 @@ VarianceErrors(variances):
   5  if columns were divided by bought scales of relative errors e_i: error_j^2 <- error_j^2 + 4 lambda_j^2 sum_i
          u_ji^4 e_i^2, and for the rest + 4 sum_i (1 - sum_j lambda_j u_ji^2)^2 e_i^2
 
-Angles(release): tan^2 of the angle between component j and the nearest true component is, to first order, the sum
-over all other directions l of
+Angles(release): tan^2 of the angle between component j and true component j is, to first order, the sum over all
+other directions l of
   v_jl/(kappa_j - kappa_l)^2                               # noise v_jl on u_j^T Sigma u_l
   + lambda_j lambda_l/(m n_hat)/(lambda_j - lambda_l)^2    # sampling error
+  + lambda_j lambda_l (TURNED H)^2/(lambda_j - lambda_l)^2  # few units with much variance, H of `tails`
+  + e_j e_l/(lambda_j - lambda_l)^2                         # e_j: variance of the mean's error along j
   + (lambda_j + lambda_l)^2 sum_i u_ji^2 u_li^2 e_i^2/(lambda_j - lambda_l)^2    # errors of bought scales
-where kappa are the eigenvalues of rounds, whose units are clipped, and lambda those of the population. Tracked
-directions have their own eigenvalues. All other directions get the mean of the remaining ones.
+where kappa are the eigenvalues of rounds, whose units are clipped, and lambda those of the population. Directions
+that are not tracked have the mean of the remaining ones.
+A limit lets each of these tangents t grow to q t by its quantile. In the plane of two directions, errors of that
+size turn by at most arcsin(2 q t)/2, as they change the difference of the two variances, too; beyond, 90 degrees.
 """
 
 from __future__ import annotations
@@ -37,7 +41,9 @@ from scipy import special
 
 from eigenveil._typing import FloatArray
 from eigenveil.algorithms.release import Release
-from eigenveil.algorithms.variances import NoisyVariances
+from eigenveil.algorithms.release_warnings import unfounded
+from eigenveil.algorithms.tails import TURNED, hidden_tail
+from eigenveil.algorithms.variances import CLEAR, NoisyVariances
 from eigenveil.errors import InvalidInputError
 
 _POINTS, _MOST, _FEWEST, _FOR_QUANTILE = 1 << 18, 1 << 16, 1 << 12, 1 << 12
@@ -51,11 +57,9 @@ search (1.2) and the noise of counts."""
 _REPEATS = 3
 _UNSURE = 0.5
 """Uncertain share of the bias of clipping, if degrees of freedom were estimated from a radius."""
-_CLEAR = 4.0
-"""Number of standard deviations of noise by which distinguishable variances differ."""
 _TOO_NOISY = 0.2
 """Ratio of noise to clipping radius above which units are too few for any estimate, including radii."""
-_TINY = 1e-200
+_TINY, _FARTHEST = 1e-200, 1e100
 _TAIL: FloatArray = np.linspace(-8.0, 8.0, 401)
 
 
@@ -287,22 +291,28 @@ def component_angles(release: Release, *, level: float | None = None) -> FloatAr
     -----
     *Formal guarantees.* Post-processing of releases.
 
-    The estimate is first-order perturbation theory, accurate to a few tens of percent if angles are small. If
-    noise hides the difference of two eigenvalues, angles are near 45 degrees or more. The components may then
-    swap, and only their span is reliable. The sampling error is that of normal rows (or of people with several
-    normal rows).
+    The expected angle is first-order perturbation theory, accurate to a few tens of percent if angles are small.
+    If errors may hide the difference of two variances, components may be swapped: expected angles are then near 45
+    degrees, limits are 90 degrees, and only the span is reliable. The sampling error is that of normal rows (or of
+    people with several normal rows). What few units with much variance may turn is not known. The term for it
+    grows with what noise may hide, and with how slowly the tails that are seen fall off.
     """
     bought = release.variances
     followed = release.diagnostics.get("followed")
     assert bought is not None
     assert isinstance(followed, Mapping)
     parts = _squared_tangents(release, bought, followed)
-    expected = parts.sum(axis=1)
+    # each direction turns a component by at most 45 degrees towards it, unless the two are swapped
+    expected = parts / (1 + parts)
     if level is not None:
         check_level(level)
-        freedom = expected**2 / np.maximum(np.sum(parts**2, axis=1), _TINY)
-        expected = expected * special.gammaincinv(np.maximum(freedom, 1e-3) / 2, level) * 2 / freedom
-    return np.where(_lost(bought), np.pi / 2, np.arctan(np.sqrt(expected)))
+        total = expected.sum(axis=1)
+        freedom = total**2 / np.maximum(np.sum(expected**2, axis=1), _TINY)
+        factor = special.gammaincinv(np.maximum(freedom, 1e-3) / 2, level) * 2 / np.maximum(freedom, _TINY)
+        doubled = 2 * np.sqrt(factor[:, None] * parts)
+        expected = np.where(doubled > 1, np.inf, np.tan(np.arcsin(np.minimum(doubled, 1.0)) / 2) ** 2)
+    lost = _lost(bought) | unfounded(release.warnings, *release.components.shape)
+    return np.where(lost, np.pi / 2, np.arctan(np.sqrt(expected.sum(axis=1))))
 
 
 def _lost(bought: NoisyVariances) -> npt.NDArray[np.bool_]:
@@ -311,7 +321,7 @@ def _lost(bought: NoisyVariances) -> npt.NDArray[np.bool_]:
 
 
 def _squared_tangents(release: Release, bought: NoisyVariances, followed: Mapping[str, Any]) -> FloatArray:
-    """Return the contribution of every other direction to tan^2 of each component's angle, of shape (k, d)."""
+    """Return the contribution of every direction to tan^2 of each component's angle, to first order; (k, d)."""
     k, d = release.components.shape
     values, noise, inside = (
         np.asarray(followed[name], dtype=float) for name in ("eigenvalues", "noise", "inside")
@@ -322,17 +332,32 @@ def _squared_tangents(release: Release, bought: NoisyVariances, followed: Mappin
     known[:, :k] = 1 / (inside[:k, None] ** -2 + inside[:k] ** -2)
     known[:, k:] = noise[:k, None] ** 2
 
-    chance = lam[:k, None] * lam / (variance_errors(bought).freedom * bought.n_hat)
+    hidden = TURNED * hidden_tail(release.diagnostics, kappa)
+    share = 1 / (variance_errors(bought).freedom * bought.n_hat) + hidden**2
+    turned = share * lam[:k, None] * lam
     apart = np.abs(lam[:k, None] - lam)
-    unclear = apart < _CLEAR * bought.noise
+    unclear = apart < CLEAR * bought.noise
     apart[unclear] = gaps[unclear] * lam[0] / max(kappa[0], _TINY)  # rounds distinguish close ones better
-    # each term alone turns a direction by at most 45 degrees towards another
-    out: FloatArray = known / (gaps**2 + known + _TINY) + chance / (apart**2 + chance + _TINY)
+    if release.mean_errors is not None:
+        turned += _by_mean(release.components, release.mean_errors)
     if release.scale_errors is not None:
-        turned = (lam[:k, None] + lam) ** 2 * _shared(release.components, release.scale_errors)
-        out += turned / (apart**2 + turned + _TINY)
+        turned += (lam[:k, None] + lam) ** 2 * _shared(release.components, release.scale_errors)
+    out: FloatArray = np.minimum(known / (gaps**2 + _TINY) + turned / (apart**2 + _TINY), _FARTHEST)
     out[np.arange(k), np.arange(k)] = 0.0
     return out
+
+
+def hidden_variance(diagnostics: Mapping[str, Any], bought: NoisyVariances, d: int) -> float:
+    """Return how much units that no count shows may carry, as a share of what all units carry (see `tails`)."""
+    values = np.asarray(diagnostics["followed"]["eigenvalues"], dtype=float)
+    return hidden_tail(diagnostics, _spectra(values, bought, d)[0])
+
+
+def _by_mean(components: FloatArray, errors: FloatArray) -> FloatArray:
+    """Return the variance of u_j^T m m^T u_l for the mean's error m, for components j and all directions l."""
+    (k, d), along = components.shape, components**2 @ errors**2
+    left = max(float(errors @ errors) - float(along.sum()), 0.0) / max(d - k, 1)
+    return np.outer(along, np.concatenate([along, np.full(d - k, left)]))
 
 
 def _shared(components: FloatArray, errors: FloatArray) -> FloatArray:

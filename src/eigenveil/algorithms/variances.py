@@ -53,6 +53,8 @@ TAIL = 1.5
 as much noise as it removes bias. The bias is then about half of the noise, near the optimum for their sum."""
 LOWEST, HIGHEST_EDGE = 2.0**-10, 64.0
 """Range of the radius search, as multiples of a public scale."""
+CLEAR = 4.0
+"""Number of standard deviations by which noisy variances of distinguishable components differ."""
 _COUNTS = 5
 """Number of noisy counts in a search over 2^5 edges."""
 

@@ -13,8 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter, ScalarFormatter
 
 from eigenveil.app.choices import STEPS, PublicGuess
-from eigenveil.engines.local import single_threaded_blas
-from eigenveil.planner import Expected, Plan, explain, plan
+from eigenveil.planner import Expected, Plan, explain, percent, plan
 from eigenveil.plots.style import BLUE, ORANGE
 from eigenveil.report.svg import inline_svg
 
@@ -27,16 +26,27 @@ class Forecasts:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._plans: dict[tuple[PublicGuess, int, int, float], Future[Plan]] = {}
+        self._plans: dict[tuple[PublicGuess, int, int, float, bool, str | None], Future[Plan]] = {}
 
-    def of(self, guess: PublicGuess, *, d: int, k: int, delta: float) -> Future[Plan]:
+    def of(
+        self, guess: PublicGuess, *, d: int, k: int, delta: float, center: bool = True, scale: str | None = None
+    ) -> Future[Plan]:
         """Return the plan for these public numbers at all epsilons of the slider, perhaps not computed yet."""
-        key = (guess, d, k, delta)
+        key = (guess, d, k, delta, center, scale)
 
         def compute() -> Plan:
             spread = "rows" if guess.rows_each == 1 else guess.rows_each
-            with single_threaded_blas():  # many small products, for which threads would wait for each other
-                return plan(guess.n, d, k, epsilon=STEPS, delta=delta, spectrum=guess.spectrum, spread=spread)
+            return plan(
+                guess.n,
+                d,
+                k,
+                epsilon=STEPS,
+                delta=delta,
+                spectrum=guess.spectrum,
+                spread=spread,
+                center=center,
+                scale=scale,
+            )
 
         with self._lock:
             if key not in self._plans:
@@ -62,17 +72,6 @@ def energy_interval(row: Expected) -> tuple[float, float]:
     """Return the interval in which the energy is expected, from that of zeta = sqrt(1 - energy)."""
     low, high = row.interval
     return 1 - high**2, 1 - low**2
-
-
-def percent(share: float) -> str:
-    """Format a share of at most 1 in per cent.
-
-    Examples
-    --------
-    >>> percent(0.5), percent(0.9312), percent(0.99973)
-    ('50 %', '93 %', '99.97 %')
-    """
-    return f"{100 * share:.2f} %" if share > 0.99 else f"{100 * share:.0f} %"
 
 
 def expectation(found: Plan, step: int) -> str:

@@ -21,7 +21,7 @@ from eigenveil.app.choices import DEFAULTS, STEPS, read_form
 from eigenveil.app.files import columns_of, list_folder
 from eigenveil.app.fits import FitRun, Fits, Offer, in_words
 from eigenveil.errors import EigenveilError, InvalidInputError
-from eigenveil.planner import PRESETS
+from eigenveil.planner import PRESETS, percent
 
 _REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 _WAIT = 1.0
@@ -53,7 +53,7 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.filters.update(epsilon=epsilon_text, percent=forecasts.percent, query=urlencode)
+        self._environment.filters.update(epsilon=epsilon_text, percent=percent, query=urlencode)
 
     def application(self) -> Starlette:
         """Return the application, without access control."""
@@ -95,7 +95,14 @@ class Pages:
             choices, guess = read_form(request.query_params)
             offer = Offer.of(choices)
             planned = offer.planned
-            future = self._forecasts.of(guess, d=planned.d, k=planned.k, delta=choices.delta)
+            future = self._forecasts.of(
+                guess,
+                d=planned.d,
+                k=planned.k,
+                delta=choices.delta,
+                center=planned.buys_mean,
+                scale="private" if planned.buys_scale else None,
+            )
             wait([future], timeout=_WAIT)
             found = future.result() if future.done() else None
         except InvalidInputError as problem:

@@ -16,6 +16,7 @@ from eigenveil.cli.console import print_json
 from eigenveil.cli.score_map import ScoreMapRequest
 from eigenveil.estimators.request import FitRequest
 from eigenveil.persistence.ledger_file import RequestedBudget, refuse_overspending
+from eigenveil.planner import outlook
 from eigenveil.privacy import Ledger
 from eigenveil.sources import Layout
 
@@ -72,7 +73,18 @@ def plan_as_dict(plan: PlannedFit, ledger: Ledger | None) -> dict[str, Any]:
         "scale": _scales(plan.request),
         "private": settings.random_state is None,
         "ledger": account,
+        "before_spending": before_spending(plan.request),
     }
+
+
+def before_spending(request: FitRequest) -> list[str]:
+    """Return what to consider before the fit, and what to expect of it, as sentences."""
+    settings, fit = request.settings, request.plan()
+    if settings.algorithm.name != "tracked":
+        return list(fit.hints)
+    scale = "private" if fit.buys_scale else None
+    budget = {"epsilon": settings.epsilon, "delta": settings.delta}
+    return [*fit.hints, outlook(fit.d, fit.k, center=fit.buys_mean, scale=scale, **budget)]
 
 
 def _as_table(plan: dict[str, Any]) -> Table:
@@ -100,14 +112,16 @@ def _as_table(plan: dict[str, Any]) -> Table:
         shown["ledger"] = f"{spent}; this fit {fits}"
     for name, value in shown.items():
         table.add_row(name, Text(printable(str(value))))
+    for place, sentence in enumerate(plan["before_spending"]):
+        table.add_row("" if place else "before spending", Text(printable(sentence)))
     return table
 
 
 def _scales(request: FitRequest) -> str | None:
     """Return a description of what columns are divided by, or None."""
     standard = request.standard
-    bought = "private" if standard.private.size in (0, request.operator.d) else "private for some columns"
-    kinds = [bought] if standard.buy_scale else []
+    bought = "private" if standard.private.size == request.operator.d else "private for some columns"
+    kinds = [bought] if standard.private.size else []
     return ", ".join([*kinds, *(["declared public"] if standard.scale is not None else [])]) or None
 
 

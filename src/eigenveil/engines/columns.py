@@ -52,13 +52,14 @@ class ColumnPopulation:
         self._public = operator.without_data()
         self.columns = columns
 
-    def counts_between(self, edges: FloatArray) -> IntArray:
+    def counts_between(self, edges: FloatArray, *, signed: bool = False) -> IntArray:
         """Return, for each column, how many numbers have an absolute value in each interval of the edges.
 
         The edges are ascending. The first interval is from 0 to the first edge; each interval includes its upper
-        edge. Numbers beyond the last edge are not counted. Shape (columns, edges). Makes one pass.
+        edge. Numbers beyond the last edge are not counted. Shape (columns, edges), or (columns, 2 edges) with
+        `signed`: the counts of negative numbers follow those of the others. Makes one pass.
         """
-        query = self._query(edges=edges)
+        query = self._query(edges=edges, signed=signed)
         return query.counts.between(self._population.reduce(query))
 
     def clipped_sums(self, radii: FloatArray, exponent: int) -> IntArray:
@@ -90,6 +91,8 @@ class ColumnQuery:
         The requested columns.
     edges : array, optional
         Ascending edges, for counts.
+    signed : bool
+        Whether negative numbers are counted apart.
     clips : array and int, optional
         Radii and an exponent, for sums.
     """
@@ -98,6 +101,7 @@ class ColumnQuery:
     squared: bool
     columns: IntArray
     edges: FloatArray | None = None
+    signed: bool = False
     clips: tuple[FloatArray, int] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -108,7 +112,7 @@ class ColumnQuery:
     def counts(self) -> EntryCounts:
         """The kernel for counts."""
         assert self.edges is not None, "the query has no edges"
-        return EntryCounts(self.columns.size, self.edges)
+        return EntryCounts(self.columns.size, self.edges, signed=self.signed)
 
     @cached_property
     def _sums(self) -> EntrySums:

@@ -15,6 +15,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Protocol
 
@@ -65,19 +66,23 @@ class Coins:
     def toss(self, round_: int, partition: int, start: int, units: int) -> npt.NDArray[np.uint64]:
         """Return the coins of a round for the units at places start to start + units of a partition."""
         first, last = start // _BLOCK, (start + units - 1) // _BLOCK
-        blocks = [self._block(round_, partition, index) for index in range(first, last + 1)]
+        blocks = [_coins(self.key, round_, partition, index) for index in range(first, last + 1)]
         coins = np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.uint64)
         return coins[start - first * _BLOCK :][:units]
 
-    def _block(self, round_: int, partition: int, index: int) -> npt.NDArray[np.uint64]:
-        """Return one block of coins.
 
-        Labels of the first partition contain two numbers and labels of other partitions three, so no two labels
-        are equal.
-        """
-        other = b":%d" % partition if partition else b""
-        stream = hashlib.shake_256(self.key + b"coins:%d:%d" % (round_, index) + other).digest(8 * _BLOCK)
-        return np.frombuffer(stream, dtype="<u8").astype(np.uint64)
+@lru_cache(
+    maxsize=4
+)  # a block of coins mostly belongs to the units of several blocks of data, one after the other
+def _coins(key: bytes, round_: int, partition: int, index: int) -> npt.NDArray[np.uint64]:
+    """Return one block of coins.
+
+    Labels of the first partition contain two numbers and labels of other partitions three, so no two labels are
+    equal.
+    """
+    other = b":%d" % partition if partition else b""
+    stream = hashlib.shake_256(key + b"coins:%d:%d" % (round_, index) + other).digest(8 * _BLOCK)
+    return np.frombuffer(stream, dtype="<u8").astype(np.uint64)
 
 
 @dataclass(frozen=True)

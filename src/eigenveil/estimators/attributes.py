@@ -54,10 +54,10 @@ def attributes(
     return found
 
 
-def noisy_number(release: Release, bought: float | None) -> float | None:
-    """Return the number of units that the algorithm, or standardisation, has released; None if neither has."""
+def noisy_number(release: Release) -> float | None:
+    """Return the number of units that the algorithm has released; None if it has not."""
     counted = release.diagnostics.get("n_hat")
-    return float(counted) if isinstance(counted, float | int) else bought
+    return float(counted) if isinstance(counted, float | int) else None
 
 
 def covariance(

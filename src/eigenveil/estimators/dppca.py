@@ -8,17 +8,14 @@ from typing import Any, Self
 
 from sklearn.utils.metaestimators import available_if
 
-from eigenveil._typing import FloatArray
 from eigenveil.algorithms import TrackedStream
 from eigenveil.algorithms.open_units import check_k, unit_of
 from eigenveil.algorithms.release_warnings import show
 from eigenveil.engines import Engine
 from eigenveil.errors import InvalidInputError
-from eigenveil.estimators.attributes import attributes
 from eigenveil.estimators.inputs import note_columns, open_block
 from eigenveil.estimators.missing_attributes import FITTED
 from eigenveil.estimators.model import ReleasedModel
-from eigenveil.estimators.per_column import read_scales
 from eigenveil.estimators.progress import CallbackSupportMixin, Progress, Reporter, with_callbacks
 from eigenveil.estimators.refit_guard import Family, check_search, warn_of_another_unit, warn_of_relatives
 from eigenveil.estimators.request import FitRequest
@@ -28,6 +25,8 @@ from eigenveil.estimators.streaming import (
     changed_settings,
     new_stream,
     shown_batches,
+    stream_attributes,
+    stream_scales,
     warn_of_a_fresh_start,
 )
 from eigenveil.estimators.uncertainty import UncertaintyMixin
@@ -67,16 +66,16 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
     relation : {"add-remove", "replace"}
         Neighbouring relation of `fit`. `partial_fit` uses the empty-slot relation instead.
     center : bool or array of shape (d,)
-        True: buy a private mean and subtract it (8 % of mu^2). An array: a public mean, which costs nothing and
-        is declared in the ledger.
+        True: find rough locations and spreads of the columns, buy a private mean in that frame, and subtract it.
+        An array: a public mean, which costs nothing and is declared in the ledger.
     scale : None, "private", array of shape (d,) or mapping
-        Scales that the columns are divided by. "private": private standard deviations (16 % of mu^2). An array:
-        public scales, declared in the ledger. A mapping: either of these for some columns, by name, glob or
-        position; other columns are not scaled. Use it instead of a StandardScaler, which is not private.
+        Scales that the columns are divided by. "private": private standard deviations; Boolean and encoded
+        columns keep scale 1. An array: public scales, declared in the ledger. A mapping: either of these for
+        some columns, by name, glob or position; other columns are not scaled. Use it instead of a StandardScaler,
+        which is not private.
     bounds : pair (low, high) or mapping, optional
-        Public bounds of the columns: two numbers, two arrays, or pairs for some columns as in `scale`. The mean
-        and private scales are then estimated around their midpoints, with less noise. Values are not clipped to
-        the bounds. Declared in the ledger.
+        Public bounds of the columns: two numbers, two arrays, or pairs for some columns as in `scale`. They narrow
+        the search for locations and spreads. Values are not clipped to them. Declared in the ledger.
     whiten : bool
         Whether `transform` divides scores by the square roots of the released variances.
     engine : "auto", "dask", "spark", a Dask client or an engine
@@ -255,6 +254,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         self._forget()
         self._fitted_with = dict(request.parameters)
         reporter = Reporter(request.settings.callback, self, verbose=request.settings.verbose)
+        reporter.say(request.plan().hints)
         with reporter.task():
             self.__dict__.update(request.run(reporter))
         show(self.release_.warnings)
@@ -286,7 +286,8 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
         if stream is not None:
             self._refuse_another_stream(stream, settings, changed_since(self))
         X, source = open_block(self, X, units, settings.layout, first=stream is None or stream.schema is None)
-        mean, scale = settings.declared_mean(self.n_features_in_), self._declared_scale(settings)
+        scales = stream_scales(self, settings)
+        mean, scale = settings.declared_mean(self.n_features_in_), scales.declared
         if stream is None:
             check_k(settings.k, self.n_features_in_)
             self._count_in_family(settings)
@@ -294,7 +295,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
                 warn_of_a_fresh_start("partial_fit", "the earlier fit is discarded")
             unit = Unit("row" if units is None else "person")
             warn_of_another_unit(self, unit, seeded=settings.random_state is not None)
-            stream = new_stream(settings, self.layout_, people=units is not None)
+            stream = new_stream(settings, self.layout_, scales, people=units is not None)
             self._forget()
             self._fitted_with = parameters_of_fit(self)
         reports = Reporter(settings.callback).watching(stream.ledger, stream.budget.mu)
@@ -388,13 +389,7 @@ class DPPCA(CallbackSupportMixin, UncertaintyMixin, ReleasedModel):  # type: ign
                 hint="Restore it to continue this stream, or start another one with a new DPPCA.",
             )
 
-    def _declared_scale(self, settings: Settings) -> FloatArray | None:
-        """Return the public scales of the columns of a stream."""
-        names = vars(self).get("feature_names_in_")
-        return read_scales(settings.scale, self.n_features_in_, None if names is None else list(names)).declared
-
     def _take_from_stream(self, settings: Settings) -> None:
         self.n_samples_seen_ = self._stream.arrivals
         if self._stream.released:
-            mean, scale = settings.declared_mean(self.n_features_in_), self._declared_scale(settings)
-            self.__dict__.update(attributes(self._stream.release(), mean=mean, scale=scale, n_hat=None))
+            self.__dict__.update(stream_attributes(self, self._stream.release(), settings))

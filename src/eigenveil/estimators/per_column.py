@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from eigenveil._typing import FloatArray, IntArray
+from eigenveil.algorithms.frame import ColumnBounds
 from eigenveil.errors import InvalidInputError
-from eigenveil.kernels import to_single
 from eigenveil.sources.columns import by_column
+
+_NONE: IntArray = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -26,43 +28,21 @@ class Scales:
         Columns whose scales are bought.
     which : array of int, optional
         The columns with declared scales, if not all columns have one.
+    flags : array of int
+        Columns of 0 and 1 that keep scale 1 although scales are bought, because they are not named.
+    named : sequence of str
+        Labels of the columns in `which`.
     """
 
     declared: FloatArray | None
     private: IntArray
     which: IntArray | None = None
+    flags: IntArray = field(default_factory=lambda: _NONE)
+    named: Sequence[str] = ()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ColumnBounds:
-    """Public bounds of columns.
-
-    Parameters
-    ----------
-    middle, half : array of shape (d,)
-        Midpoints and half widths of the bounds: 0 and infinity for columns without bounds.
-    which : array of int, optional
-        The columns with declared bounds, if not all columns have them.
-    """
-
-    middle: FloatArray
-    half: FloatArray
-    which: IntArray | None = None
-
-    def with_flags(self, flags: IntArray) -> ColumnBounds:
-        """Return a copy with bounds 0 and 1 for the given columns."""
-        middle, half = self.middle.copy(), self.half.copy()
-        middle[flags] = half[flags] = 0.5
-        return replace(self, middle=middle, half=half)
-
-
-def no_bounds(d: int) -> ColumnBounds:
-    """Return the bounds of d columns without any."""
-    return ColumnBounds(middle=np.zeros(d), half=np.full(d, np.inf), which=np.zeros(0, dtype=np.int64))
-
-
-def read_scales(scale: Any, d: int, names: Sequence[str] | None) -> Scales:
-    """Read the `scale` parameter for d columns.
+def read_scales(scale: Any, d: int, names: Sequence[str] | None, flags: Sequence[int] = ()) -> Scales:
+    """Read the `scale` parameter for d columns, of which `flags` hold only 0 and 1 by type or encoding.
 
     Examples
     --------
@@ -70,13 +50,13 @@ def read_scales(scale: Any, d: int, names: Sequence[str] | None) -> Scales:
     >>> found.declared.tolist(), found.private.tolist(), found.which.tolist()
     ([10.0, 1.0, 1.0], [1], [0])
     """
-    none, everything = np.zeros(0, dtype=np.int64), np.arange(d)
     if scale is None:
-        return Scales(declared=None, private=none)
+        return Scales(declared=None, private=_NONE)
     if isinstance(scale, str):
-        return Scales(declared=None, private=everything)
+        unscaled = np.array(flags, dtype=np.int64)
+        return Scales(declared=None, private=np.setdiff1d(np.arange(d), unscaled), flags=unscaled)
     if not isinstance(scale, Mapping):
-        return Scales(declared=check_scale(scale, d), private=none)
+        return Scales(declared=check_scale(scale, d), private=_NONE)
     values = by_column(names, d, scale, what="scale")
     private = [isinstance(value, str) and value == "private" for value in values]
     given = [value is not None and not bought for value, bought in zip(values, private, strict=True)]
@@ -90,35 +70,35 @@ def read_scales(scale: Any, d: int, names: Sequence[str] | None) -> Scales:
         declared=check_scale(np.array(numbers, dtype=np.float64), d) if any(given) else None,
         private=np.flatnonzero(private),
         which=np.flatnonzero(given),
+        named=[str(j) if names is None else repr(names[j]) for j, yes in enumerate(given) if yes],
     )
 
 
-def read_bounds(bounds: Any, d: int, names: Sequence[str] | None) -> ColumnBounds | None:
-    """Read the `bounds` parameter for d columns.
+def read_bounds(bounds: Any, d: int, names: Sequence[str] | None) -> tuple[ColumnBounds | None, IntArray | None]:
+    """Read the `bounds` parameter for d columns. Also return the columns that have bounds, if not all of them do.
 
     Examples
     --------
-    >>> found = read_bounds({"age": (0, 110)}, 2, ["age", "income"])
-    >>> found.middle.tolist(), found.half.tolist()
-    ([55.0, 0.0], [55.0, inf])
+    >>> found, which = read_bounds({"age": (0, 110)}, 2, ["age", "income"])
+    >>> found.low.tolist(), found.high.tolist(), which.tolist()
+    ([0.0, -inf], [110.0, inf], [0])
     """
     if bounds is None:
-        return None
+        return None, None
     if not isinstance(bounds, Mapping):
-        middle, half = check_bounds(bounds, d)
-        return ColumnBounds(middle=middle, half=half)
+        return check_bounds(bounds, d), None
     pairs = by_column(names, d, bounds, what="bounds")
     which = [j for j, pair in enumerate(pairs) if pair is not None]
-    none = no_bounds(d)
-    middle, half = none.middle, none.half
+    found = ColumnBounds.none(d)
     for j in which:
         if np.shape(pairs[j]) != (2,):
             raise InvalidInputError(
                 "bounds must map each column to a pair (low, high).",
                 hint="For example bounds={'age': (0, 110), 'flag': (0, 1)}.",
             )
-        middle[j : j + 1], half[j : j + 1] = check_bounds(tuple(pairs[j]), 1)
-    return ColumnBounds(middle=middle, half=half, which=np.array(which, dtype=np.int64))
+        own = check_bounds(tuple(pairs[j]), 1)
+        found.low[j], found.high[j] = own.low[0], own.high[0]
+    return found, np.array(which, dtype=np.int64)
 
 
 def _is_number(value: Any) -> bool:
@@ -138,13 +118,13 @@ def check_mean(mean: Any, d: int) -> FloatArray:
     return _numbers("center", mean, d, positive=False)
 
 
-def check_bounds(bounds: Any, d: int) -> tuple[FloatArray, FloatArray]:
-    """Return midpoints and half widths of public bounds (low, high), each a number or one per column.
+def check_bounds(bounds: Any, d: int) -> ColumnBounds:
+    """Return the bounds of d columns, or raise unless low is below high everywhere.
 
     Examples
     --------
-    >>> check_bounds((0, [10, 4]), 2)
-    (array([5., 2.]), array([5., 2.]))
+    >>> check_bounds((0, [10, 4]), 2).high
+    array([10.,  4.])
     """
     if not (isinstance(bounds, tuple | list | np.ndarray) and len(bounds) == 2):
         raise InvalidInputError(
@@ -157,8 +137,7 @@ def check_bounds(bounds: Any, d: int) -> tuple[FloatArray, FloatArray]:
     )
     if not np.all(low < high):
         raise InvalidInputError("bounds must have low below high in every column.")
-    middle = np.asarray(to_single((low + high) / 2), dtype=np.float64)
-    return middle, np.maximum(high - middle, middle - low)
+    return ColumnBounds(low=low, high=high)
 
 
 def _numbers(name: str, values: Any, d: int, *, positive: bool) -> FloatArray:

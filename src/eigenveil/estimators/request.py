@@ -7,21 +7,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
-import numpy as np
-
-from eigenveil._typing import IntArray
 from eigenveil.algorithms.open_units import check_k
 from eigenveil.algorithms.release_warnings import large_delta
+from eigenveil.algorithms.standard import Standard
 from eigenveil.engines import LocalEngine
 from eigenveil.engines.engine_choice import engine_for
 from eigenveil.errors import InvalidInputError
 from eigenveil.estimators.attributes import attributes, noisy_number
+from eigenveil.estimators.before_spending import before_spending
 from eigenveil.estimators.inputs import open_operator
-from eigenveil.estimators.per_column import ColumnBounds, no_bounds, read_bounds, read_scales
+from eigenveil.estimators.per_column import read_bounds, read_scales
 from eigenveil.estimators.progress import Reporter, Watch, count_rows
 from eigenveil.estimators.refit_guard import check_search
 from eigenveil.estimators.settings import Settings, parameters_of_fit, read_settings
-from eigenveil.estimators.standardise import Standard, standardise
 from eigenveil.operators import Operator, made_of_rows
 from eigenveil.privacy import Budget, Ledger
 from eigenveil.sources import Layout
@@ -45,6 +43,8 @@ class FitPlan:
         Whether a mean and scales are bought.
     most_passes : int, optional
         Upper bound on the number of passes over the data, if the algorithm states one.
+    hints : tuple of str
+        What to consider before the budget is spent, from names and declared bounds.
     """
 
     columns: tuple[str, ...] | None
@@ -55,6 +55,7 @@ class FitPlan:
     buys_mean: bool
     buys_scale: bool
     most_passes: int | None
+    hints: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -76,7 +77,7 @@ class FitRequest:
     >>> from eigenveil import DPPCA
     >>> request = FitRequest.of(DPPCA(2, algorithm="dp-gauss-1"), np.zeros((10, 5)))
     >>> request.plan().d, request.plan().most_passes
-    (5, 8)
+    (5, 12)
     """
 
     settings: Settings
@@ -112,32 +113,22 @@ class FitRequest:
         """Centring and scaling applied to rows before the algorithm runs."""
         settings, d = self.settings, self.operator.d
         names = self.columns
-        scales, bounds = read_scales(settings.scale, d, names), read_bounds(settings.bounds, d, names)
-        by_algorithm = settings.algorithm.centres and not scales.private.size
+        scales = read_scales(settings.scale, d, names, () if self._source is None else self._source.layout.flags)
+        bounds, bounded = read_bounds(settings.bounds, d, names)
         plain = Standard(
             mean=settings.declared_mean(d),
             scale=scales.declared,
+            bounds=bounds,
             private=scales.private,
-            buy_mean=settings.buys_mean and not by_algorithm,
-            n=settings.options.get("n"),
+            buy_mean=settings.buys_mean,
             names=names,
         )
-        standard = replace(plain, declared=None if scales.which is None else plain.labels(scales.which))
-        flags = self._flags(scales.private, bounds) if standard.buy_mean else scales.private[:0]
-        if flags.size:
-            bounds = (no_bounds(d) if bounds is None else bounds).with_flags(flags)
-        if bounds is None:
-            return standard
-        half = bounds.half if scales.declared is None else bounds.half / scales.declared
-        bounded = None if bounds.which is None else plain.labels(bounds.which)
-        labels = plain.labels(flags)
-        return replace(standard, middle=bounds.middle, half=half, bounded=bounded, flags=labels)
-
-    def _flags(self, private: IntArray, bounds: ColumnBounds | None) -> IntArray:
-        """Return 0/1 columns (by type or encoding) whose scales are bought and that have no declared bounds."""
-        flags = [] if self._source is None else self._source.layout.flags
-        free = private if bounds is None else private[~np.isfinite(bounds.half[private])]
-        return np.intersect1d(free, np.array(flags, dtype=np.int64))
+        return replace(
+            plain,
+            declared=None if scales.which is None else plain.labels(scales.which),
+            bounded=None if bounded is None else plain.labels(bounded),
+            flags=plain.labels(scales.flags),
+        )
 
     @property
     def columns(self) -> tuple[str, ...] | None:
@@ -159,8 +150,9 @@ class FitRequest:
             k=settings.k,
             budget=settings.budget,
             buys_mean=settings.buys_mean,
-            buys_scale=self.standard.buy_scale,
+            buys_scale=self.standard.private.size > 0,
             most_passes=None if own is None else own + self.standard.most_passes,
+            hints=before_spending(self.standard, d, scaled=settings.scale is not None, mu=settings.budget.mu),
         )
 
     def charging(self, ledger: Ledger | None) -> Self:
@@ -183,7 +175,7 @@ class FitRequest:
         """Open and standardise the units, run the algorithm, and return the fitted attributes by name."""
         settings = self.settings
         operator = self.operator if reporter.watch is None else self.counted_by(reporter.watch).operator
-        options = settings.run_options(center=settings.buys_mean and not self.standard.buy_mean)
+        options = settings.run_options()
         units = settings.algorithm.open(
             operator,
             options,
@@ -196,10 +188,9 @@ class FitRequest:
         )
         ledger = units.veil.ledger
         with reporter.watching(ledger, units.budget.mu, before=ledger.mu, passes=units.passes):
-            ready = standardise(units, self.standard)
-            release = settings.algorithm.run(ready.units, settings.k, options)
-        mean = ready.mean if release.mean is None else self.standard.in_own_units(release.mean, ready.scale)
-        n_hat = noisy_number(release, ready.n_hat)
-        warned = (*release.warnings, *ready.warnings, *large_delta(settings.delta, n_hat))
-        release = replace(release, warnings=warned, scale_errors=ready.scale_errors)
-        return attributes(release, mean=mean, scale=ready.scale, n_hat=n_hat)
+            standard, n = self.standard, settings.options.get("n")
+            release = settings.algorithm.fit(units, settings.k, options, standard, n=n)
+        n_hat = noisy_number(release)
+        warned = (*release.warnings, *large_delta(settings.delta, n_hat))
+        release = replace(release, warnings=warned)
+        return attributes(release, mean=release.mean, scale=release.scale, n_hat=n_hat)

@@ -20,7 +20,7 @@ from eigenveil.estimators.progress import Progress
 from eigenveil.privacy import Budget, Ledger, Relation
 from eigenveil.sources import Layout
 
-_OWN = {"k", "epsilon", "delta", "units", "random_state", "engine", "columns"}
+_OWN = {"k", "epsilon", "delta", "units", "random_state", "engine", "columns", "center", "scaled"}
 STREAM_OPTIONS = {
     name: parameter.default
     for name, parameter in inspect.signature(TrackedStream).parameters.items()
@@ -73,10 +73,9 @@ class Settings:
         """Budget that a fit charges to a ledger."""
         return self.algorithm.budget(self.run_options(), self.epsilon, self.delta)
 
-    def run_options(self, *, center: bool = False) -> Options:
-        """Return the checked options of the algorithm; `center` makes an algorithm that can do so centre rows."""
-        given = {**self.options, "center": center} if self.algorithm.centres else self.options
-        made: Options = self.algorithm.options(**given)
+    def run_options(self) -> Options:
+        """Return the checked options of the algorithm."""
+        made: Options = self.algorithm.options(**self.options)
         return made
 
 
@@ -98,7 +97,7 @@ def read_settings(estimator: Any, *, stream: bool = False) -> Settings:
         relation=Relation(estimator.relation),
         center=_center(estimator.center),
         scale=_scale(estimator.scale),
-        bounds=_bounds(estimator.bounds, estimator.center),
+        bounds=_bounds(estimator.bounds, estimator.center, estimator.scale),
         options=options,
         ledger=_of_type("ledger", estimator.ledger, Ledger),
         random_state=_seed(estimator.random_state),
@@ -150,11 +149,11 @@ def _center(center: Any) -> Any:
     return bool(center) if isinstance(center, bool | np.bool_) else center
 
 
-def _bounds(bounds: Any, center: Any) -> Any:
-    if bounds is not None and not (isinstance(center, bool | np.bool_) and center):
+def _bounds(bounds: Any, center: Any, scale: Any) -> Any:
+    if bounds is not None and not ((isinstance(center, bool | np.bool_) and center) or _buys(scale)):
         raise InvalidInputError(
-            "bounds are used to find the mean, but no mean is bought without center=True.",
-            hint="Leave bounds out, or pass center=True.",
+            "bounds are used to find a mean and scales, but neither is bought.",
+            hint='Leave bounds out, or pass center=True or scale="private".',
         )
     return bounds
 
@@ -234,9 +233,6 @@ def _check_stream(settings: Settings) -> None:
         )
     if settings.bounds is not None:
         raise InvalidInputError(
-            "a stream buys no mean, so it cannot use bounds.", hint="Leave bounds out, or pass a public mean."
-        )
-    if settings.buys_scale:
-        raise InvalidInputError(
-            "scale='private' cannot be bought from a stream.", hint="Pass public scales, or None."
+            "a stream takes no bounds.",
+            hint="Leave bounds out. Larger batches, or a public mean and scales, help instead.",
         )

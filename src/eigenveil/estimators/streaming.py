@@ -14,10 +14,12 @@ import pyarrow as pa
 from scipy import sparse
 
 from eigenveil._typing import FloatArray
-from eigenveil.algorithms import TrackedStream
+from eigenveil.algorithms import Release, TrackedStream
 from eigenveil.algorithms.open_units import declare_layout
 from eigenveil.algorithms.stream.blocks import bind_block
 from eigenveil.errors import InvalidInputError, PrivacyWarning, users_line
+from eigenveil.estimators.attributes import attributes
+from eigenveil.estimators.per_column import Scales, read_scales
 from eigenveil.estimators.progress import Lines
 from eigenveil.estimators.settings import STREAM_OPTIONS, Settings
 from eigenveil.operators.rescaled import dense, divided
@@ -26,15 +28,11 @@ from eigenveil.sources import Layout, Source, open_with
 from eigenveil.sources.memory import in_memory
 
 
-def new_stream(settings: Settings, layout: Layout, *, people: bool) -> TrackedStream:
-    """Return an empty stream, with public settings in its record and declared in its ledger."""
-    if settings.buys_mean:
-        warnings.warn(
-            "partial_fit subtracts no mean: components are those of the second moment. Pass center=False to "
-            "confirm this, or a public mean.",
-            UserWarning,
-            stacklevel=3,
-        )
+def new_stream(settings: Settings, layout: Layout, scales: Scales, *, people: bool) -> TrackedStream:
+    """Return an empty stream, with public settings in its record and declared in its ledger.
+
+    `scales` says which columns have a declared scale, and of which the stream buys one.
+    """
     stream = TrackedStream(
         settings.k,
         epsilon=settings.epsilon,
@@ -42,24 +40,44 @@ def new_stream(settings: Settings, layout: Layout, *, people: bool) -> TrackedSt
         units="people" if people else "rows",
         random_state=settings.random_state,
         engine=settings.engine,
+        center=settings.buys_mean,
+        scaled=None if not settings.buys_scale else [int(column) for column in scales.private],
         **settings.options,
     )
     stream.prepared = prepared_by(settings)
     for what, name, purpose in (("mean", "center", Purpose.MEAN), ("column scales", "scale", Purpose.SCALE)):
         if stream.prepared[name] is not None:
-            stream.ledger.declare(what, note="declared by the caller", purpose=purpose)
+            some = name == "scale" and scales.which is not None
+            note = "declared by the caller" + (f": {', '.join(scales.named)}" if some else "")
+            stream.ledger.declare(what, note=note, purpose=purpose)
     declare_layout(stream.ledger, layout)
     return stream
 
 
+def stream_scales(estimator: Any, settings: Settings) -> Scales:
+    """Return which scales of the columns of a stream are declared, and which are bought."""
+    names = vars(estimator).get("feature_names_in_")
+    names = None if names is None else list(names)
+    return read_scales(settings.scale, estimator.n_features_in_, names, estimator.layout_.flags)
+
+
+def stream_attributes(estimator: Any, release: Release, settings: Settings) -> dict[str, Any]:
+    """Return the fitted attributes that follow from the release of a stream, in the units of the data."""
+    d, declared = estimator.n_features_in_, stream_scales(estimator, settings).declared
+    by = np.ones(d) if declared is None else declared
+    mean = settings.declared_mean(d) if release.mean is None else release.mean * by
+    scale = declared if release.scale is None else release.scale * by
+    return attributes(release, mean=mean, scale=scale, n_hat=None)
+
+
 def prepared_by(settings: Settings) -> dict[str, Any]:
     """Return how these settings change rows before they are added to a stream, as JSON values."""
-    layout, center = settings.layout, settings.center
-    given = {**layout.plain, "center": None if isinstance(center, bool) else center, "scale": settings.scale}
+    given = {**settings.layout.plain, "center": settings.center, "scale": settings.scale}
     found: dict[str, Any] = json.loads(
         json.dumps({name: _plain(value) for name, value in given.items()}, default=str)
     )
-    return found
+    by_stream = [name for name in ("center", "scale") if not _is_declared(found[name])]
+    return {**found, **dict.fromkeys(by_stream)}
 
 
 def changed_settings(stream: TrackedStream, settings: Settings) -> list[str]:
@@ -69,9 +87,20 @@ def changed_settings(stream: TrackedStream, settings: Settings) -> list[str]:
     own = {"n_components": "k", "epsilon": "epsilon", "delta": "delta", "random_state": "random_state"}
     changed = [name for name, field in own.items() if getattr(began, field) != getattr(settings, field)]
     changed += [f"options[{name!r}]" for name, value in given.items() if getattr(began, name) != value]
+    changed += ["center"] * (began.center != settings.buys_mean)
+    changed += ["scale"] * (_scaled_now(stream, settings) != began.scaled)
     now, then = prepared_by(settings), stream.prepared
     changed += [name for name in {**now, **then} if now.get(name) != then.get(name)]
     return changed if began.columns is None else [*changed, "columns"]  # a stream that was not made by a DPPCA
+
+
+def _scaled_now(stream: TrackedStream, settings: Settings) -> list[int] | None:
+    """Return the columns whose scales these settings buy, as the stream has them if no columns are named."""
+    began, schema = stream.options.scaled, stream.schema
+    if not settings.buys_scale or schema is None or (began is not None and isinstance(settings.scale, str)):
+        return began if settings.buys_scale else None
+    names = None if schema[1] is None else list(schema[1])
+    return [int(column) for column in read_scales(settings.scale, schema[0], names).private]
 
 
 def warn_of_a_fresh_start(method: str, discarded: str) -> None:
@@ -130,6 +159,13 @@ def shown_batches(stream: TrackedStream, *, verbose: bool) -> Iterator[None]:
         lines.say(f"stream: {stream.batches} batches closed")
 
 
+def _is_declared(value: Any) -> bool:
+    """Whether a mean or scales, as JSON values, have a number."""
+    if isinstance(value, list):
+        return any(_is_declared(one[1] if isinstance(one, list) else one) for one in value)
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _plain(value: Any) -> Any:
     """Return an array as a list, and a mapping as pairs, since columns may be positions."""
     if isinstance(value, Mapping):
@@ -148,4 +184,4 @@ def _changed(values: Any, mean: FloatArray | None, scale: FloatArray | None) -> 
     rows = dense(values)
     with np.errstate(over="ignore", invalid="ignore"):
         rows = rows if mean is None else rows - mean
-    return rows if scale is None else divided(rows, scale)
+    return rows if scale is None else np.asarray(divided(rows, scale))

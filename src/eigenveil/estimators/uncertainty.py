@@ -45,9 +45,13 @@ class UncertaintyMixin:
     Estimands refer to the population that the units come from, not to these units: u^T Sigma u for a released
     component u, and the eigenvectors of Sigma. Errors include privacy noise, sampling error and clipping bias; the
     last two are those of normal rows, or of people with several normal rows. If scales were bought, Sigma is that
-    of columns divided by their true standard deviations, and the errors of the scales are included (except for
-    scales that a warning calls unknown, which are treated as declared). For skewed or heavy-tailed data the true
-    variances exceed what the intervals suggest; docs/coming-from-sklearn.md has numbers.
+    of columns divided by their true standard deviations, and the noise in the scales is included, up to the error
+    at which a warning calls them unknown. If a mean was bought, Sigma is the second moment
+    around it: the error of the mean adds its outer product to the covariance.
+
+    For skewed or heavy-tailed data the true variances exceed what the intervals suggest: intervals are about units
+    without the few that no count shows. Limits of angles do allow for these few, by how slowly the tails that were
+    seen fall off. docs/coming-from-sklearn.md has numbers.
     """
 
     algorithm: str
@@ -140,14 +144,15 @@ class UncertaintyMixin:
         Parameters
         ----------
         level : float, optional
-            None: the expected root mean square angle. A level such as 0.95: the angle that 5 % of fits exceed.
+            None: the expected root mean square angle. A level such as 0.95: a limit that about 5 % of fits exceed,
+            fewer with normal rows and more with heavy tails.
 
         Returns
         -------
         array of shape (n_components,)
             Below about 10 degrees a component can be interpreted on its own. Near 45 degrees two components have
-            similar variances and may be mixed or swapped: interpret the plane they span, not each of them. 90
-            degrees: nothing is known.
+            similar variances and may be mixed or swapped: interpret the plane they span, not each of them. A limit
+            of 90 degrees: errors may have swapped the component with another, or nothing is known.
 
         Examples
         --------

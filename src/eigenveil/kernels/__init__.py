@@ -8,7 +8,7 @@ from eigenveil.kernels.clips import (
     Surveyor,
     TensorSurveyor,
 )
-from eigenveil.kernels.columns import Columns
+from eigenveil.kernels.columns import Columns, Rescaled
 from eigenveil.kernels.damped import DampedNormSurveyor
 from eigenveil.kernels.entries import EntryCounts, EntrySums
 from eigenveil.kernels.fixed_point import exact_sum, symmetric_part, to_single
@@ -43,6 +43,7 @@ __all__ = [
     "MeanRowSurveyor",
     "MeanVarianceSurveyor",
     "People",
+    "Rescaled",
     "RowSurveyor",
     "RowVectorSurveyor",
     "SparseRowSurveyor",

@@ -15,9 +15,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy import sparse
 
-from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
+from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.errors import InvalidInputError
-from eigenveil.kernels.columns import Columns
+from eigenveil.kernels.columns import AnyRows
 from eigenveil.kernels.fixed_point import clip_to_grid, inner_radius, padded_width, squared_norms, to_single
 from eigenveil.kernels.row_loop import RowLoop, upper_norm
 from eigenveil.kernels.single_row_loop import SPAN, SingleRowLoop, fits
@@ -203,7 +203,7 @@ class RowSurveyor:
         twin._single = None if self._single is None else self._single.fresh()
         return twin
 
-    def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
+    def add(self, chunk: AnyRows, skip: BoolArray | None = None) -> FloatArray:
         """Add rows of shape (units, d); return their norms."""
         if self._single is not None and chunk.dtype == np.float32:
             return self._single.add(chunk, skip)

@@ -12,9 +12,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
+from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.kernels import loops
-from eigenveil.kernels.columns import Columns, as_taken, placed
+from eigenveil.kernels.columns import AnyRows, as_taken, placed
 from eigenveil.kernels.fixed_point import to_single
 from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, multiples_of, norm_error, residuals, upper, upper_norm, upper_square
@@ -93,7 +93,7 @@ class DampedNormSurveyor:
         vars(twin).update(self.__getstate__())
         return twin
 
-    def add(self, chunk: Rows | Columns, skip: BoolArray | None) -> FloatArray:
+    def add(self, chunk: AnyRows, skip: BoolArray | None) -> FloatArray:
         """Return norms of rows of shape (units, d); infinite for invalid or skipped rows."""
         (d, cols), m = self.along.shape, self.taken.size
         chunk = as_taken(chunk)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
+from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.kernels import loops
 from eigenveil.kernels.clips import Clip
-from eigenveil.kernels.columns import Columns, placed
+from eigenveil.kernels.columns import AnyRows, as_taken, placed
 from eigenveil.kernels.fixed_point import inner_radius
 from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, norm_error, upper
@@ -95,10 +95,9 @@ class GramSurveyor:
     def _work(self) -> FloatArray:
         return np.empty(GROUP * self._d)
 
-    def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
+    def add(self, chunk: AnyRows, skip: BoolArray | None = None) -> FloatArray:
         """Add rows of shape (units, d); return their norms."""
-        if isinstance(chunk, Columns) and (chunk.dtype == np.float32 or not loops.compiled()):
-            chunk = np.asarray(chunk)
+        chunk = as_taken(chunk)
         norms = np.empty(len(chunk))
         start = 0
         while start < len(norms):
@@ -164,7 +163,7 @@ class GramSurveyor:
         self._sums = self._sums & ((1 << _BITS) - 1)  # not in place: what a worker sent may be read-only
         self._held = 1
 
-    def _whole(self, rows: Rows | Columns, skip: BoolArray | None, squares: FloatArray, y: FloatArray) -> None:
+    def _whole(self, rows: AnyRows, skip: BoolArray | None, squares: FloatArray, y: FloatArray) -> None:
         """Write rows as integers, for every clip, to `y`, and ||x||^2 (infinite for invalid rows) to `squares`."""
         error = norm_error(self._d, 1)
         if loops.compiled():

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
 
 GROUP, LANES = 32, 8
-_VERSION = 11
+_VERSION = 12
 
 
 def _load() -> Any:

@@ -1,6 +1,7 @@
 /* Included by loops.c once for each vector width; defines NAME(row_squares), NAME(row_product),
  * NAME(rows_survey), NAME(rows_damped), NAME(rows_rounded), NAME(rows_vectors), NAME(rows_spread),
- * NAME(csr_survey), NAME(csr_spread), NAME(outer_means), NAME(people_survey).
+ * NAME(csr_survey), NAME(csr_spread), NAME(outer_means), NAME(people_survey), NAME(count_entries),
+ * NAME(sum_entries).
  * Results do not depend on WIDTH, ROWS, GROUP or SLAB, to the bit: these only decide what is computed together. */
 #define INLINE static inline __attribute__((always_inline))
 typedef double NAME(vec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
@@ -8,9 +9,10 @@ typedef uint64_t NAME(ivec) __attribute__((vector_size(8 * WIDTH), aligned(8)));
 #define VEC NAME(vec)
 #define IVEC NAME(ivec)
 
-/* Copy rows (or interleave columns) to doubles, minus the shift. Rows past the end become zero. */
-INLINE void NAME(load)(const void *X, const double *const *columns, int single, size_t i, size_t n, size_t d,
-                       const double *shift, size_t rows, double *x)
+/* Copy rows (or interleave columns) to doubles, times the factors, minus the shift. Rows past the end become
+ * zero. Products of floats are rounded to floats. */
+INLINE void NAME(load)(const void *X, const double *const *columns, int single, const double *factors, size_t i, size_t n,
+                       size_t d, const double *shift, size_t rows, double *x)
 {
     size_t there = i >= n ? 0 : n - i < rows ? n - i : rows;
     if (columns)
@@ -20,6 +22,11 @@ INLINE void NAME(load)(const void *X, const double *const *columns, int single, 
     else
         memcpy(x, (const double *)X + i * d, there * d * sizeof *x);
     memset(x + there * d, 0, (rows - there) * d * sizeof *x);
+    for (size_t r = 0; factors && r < there; r++)
+        for (size_t k = 0; k < d; k++) {
+            double e = x[r * d + k] * factors[k];
+            x[r * d + k] = single ? (double)(float)e : e;
+        }
     for (size_t r = 0; shift && r < there; r++)
         for (size_t k = 0; k < d; k++) x[r * d + k] -= shift[k];
 }
@@ -146,14 +153,14 @@ INLINE void NAME(project)(double *x, size_t d, const double *P, size_t rank, siz
     }
 }
 
-/* Return GROUP rows minus the shift, projected if there is a P. If nothing is subtracted, the result points to
- * the data; otherwise to copy. */
-INLINE const double *NAME(fetch)(const void *X, const double *const *columns, int single, size_t i, size_t n, size_t d,
-                                 const double *shift, const double *P, size_t rank, size_t pcols, const double *Pt,
-                                 size_t dp, double *copy, double *scratch)
+/* Return GROUP rows times the factors, minus the shift, projected if there is a P. If nothing is to be done,
+ * the result points to the data; otherwise to copy. */
+INLINE const double *NAME(fetch)(const void *X, const double *const *columns, int single, const double *factors, size_t i,
+                                 size_t n, size_t d, const double *shift, const double *P, size_t rank, size_t pcols,
+                                 const double *Pt, size_t dp, double *copy, double *scratch)
 {
-    if (!(single || columns || shift || P || i + GROUP > n)) return (const double *)X + i * d;
-    NAME(load)(X, columns, single, i, n, d, shift, GROUP, copy);
+    if (!(single || columns || factors || shift || P || i + GROUP > n)) return (const double *)X + i * d;
+    NAME(load)(X, columns, single, factors, i, n, d, shift, GROUP, copy);
     if (P) NAME(project)(copy, d, P, rank, pcols, Pt, dp, scratch);
     return copy;
 }
@@ -164,7 +171,7 @@ void NAME(row_product)(const void *X, int single, size_t n, size_t d, const doub
 {
     double *x = work, *tile = work + GROUP * d;
     for (size_t i = 0; i < n; i += GROUP) {
-        NAME(load)(X, NULL, single, i, n, d, shift, GROUP, x);
+        NAME(load)(X, NULL, single, NULL, i, n, d, shift, GROUP, x);
         NAME(product)(x, d, B, cols, tile);
         size_t rows = n - i < GROUP ? n - i : GROUP;
         memcpy(out + i * cols, tile, rows * cols * sizeof *out);
@@ -200,8 +207,8 @@ INLINE void NAME(add_rounded)(const double *x, size_t d, const double *y, size_t
  * end.
  * norms: upper bounds, infinite for invalid or skipped rows. S is offset by the bits of ROUND for every row,
  * including the zero rows that pad the last group; the caller subtracts these offsets too. */
-void NAME(rows_survey)(const void *X, const double *const *columns, int single, size_t n, size_t d, const double *shift,
-                       const double *P, size_t rank, size_t pcols, const double *Pt, size_t dp,
+void NAME(rows_survey)(const void *X, const double *const *columns, int single, const double *factors, size_t n, size_t d,
+                       const double *shift, const double *P, size_t rank, size_t pcols, const double *Pt, size_t dp,
                        const uint8_t *skip, const double *B, size_t m, size_t cols, const double *multiples, double cc,
                        double error, size_t radii, const double *inner, const double *per_grid, double f_scale, size_t mp,
                        uint64_t *S, int64_t *F, double *norms, double *work)
@@ -209,7 +216,7 @@ void NAME(rows_survey)(const void *X, const double *const *columns, int single, 
     double *copy = work, *yt = copy + GROUP * d, *cy = yt + GROUP * cols, *scratch = cy + GROUP * mp;
     for (size_t i = 0; i < n; i += GROUP) {
         double norm[GROUP];
-        const double *x = NAME(fetch)(X, columns, single, i, n, d, shift, P, rank, pcols, Pt, dp, copy, scratch);
+        const double *x = NAME(fetch)(X, columns, single, factors, i, n, d, shift, P, rank, pcols, Pt, dp, copy, scratch);
         NAME(product)(x, d, B, cols, yt);
         for (size_t r = 0; r < GROUP; r++) {
             if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
@@ -219,7 +226,7 @@ void NAME(rows_survey)(const void *X, const double *const *columns, int single, 
             if (i + r >= n || (skip && skip[i + r]) || !isfinite(s) || !isfinite(exact) || !isfinite(norm[r])) {
                 norm[r] = INFINITY;
                 if (!isfinite(s)) { /* nan times 0 is not 0, so the row is set to 0 */
-                    if (x != copy) NAME(load)(X, columns, single, i, n, d, shift, GROUP, copy);
+                    if (x != copy) NAME(load)(X, columns, single, factors, i, n, d, shift, GROUP, copy);
                     x = copy;
                     memset(copy + r * d, 0, d * sizeof *copy);
                 }
@@ -239,23 +246,23 @@ void NAME(rows_survey)(const void *X, const double *const *columns, int single, 
 }
 
 /* Norms of x' y^T - C for x' = x - P P^T x, where the columns of W are multiples of those of P. They are
- * computed from P^T x and ||x||^2 alone; x' is not formed. y_j = scale_j (P^T x)_j, ||x'||^2 = ||x||^2 - sum_j
+ * computed from P^T x and ||x||^2 alone; x' is not formed. y_j = times_j (P^T x)_j, ||x'||^2 = ||x||^2 - sum_j
  * taken_j (P^T x)_j^2, C_j^T x' = multiples_j y_j. B = [P, 0] is d x cols with m columns of P. Norms are
  * infinite for invalid or skipped rows. */
-void NAME(rows_damped)(const void *X, const double *const *columns, int single, size_t n, size_t d, const double *shift,
-                       const uint8_t *skip, const double *B, size_t m, size_t cols, const double *taken,
-                       const double *scale, const double *multiples, double cc, double error, double *norms, double *work)
+void NAME(rows_damped)(const void *X, const double *const *columns, int single, const double *factors, size_t n, size_t d,
+                       const double *shift, const uint8_t *skip, const double *B, size_t m, size_t cols, const double *taken,
+                       const double *times, const double *multiples, double cc, double error, double *norms, double *work)
 {
     double *copy = work, *along = copy + GROUP * d;
     for (size_t i = 0; i < n; i += GROUP) {
-        const double *x = NAME(fetch)(X, columns, single, i, n, d, shift, NULL, 0, 0, NULL, 0, copy, NULL);
+        const double *x = NAME(fetch)(X, columns, single, factors, i, n, d, shift, NULL, 0, 0, NULL, 0, copy, NULL);
         NAME(product)(x, d, B, cols, along);
         for (size_t r = 0; r < GROUP && i + r < n; r++) {
             if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
             double *y = along + r * cols, margin, s = NAME(square)(x + r * d, d), left = s;
             for (size_t j = 0; j < m; j++) {
                 left -= taken[j] * (y[j] * y[j]);
-                y[j] = scale[j] * y[j];
+                y[j] = times[j] * y[j];
             }
             double exact = NAME(residual)(left > 0 ? left : 0, d, y, m, multiples, cc, error, &margin);
             double norm = NAME(upper)(exact, margin);
@@ -267,12 +274,12 @@ void NAME(rows_damped)(const void *X, const double *const *columns, int single, 
 
 /* Rows as integers: out[q][i] = round(c x / grid), c = min(1, inner / norm), for each radius q. error: relative
  * error bound of a squared norm. squares: ||x||^2, infinite for invalid or skipped rows, which become 0. */
-void NAME(rows_rounded)(const void *X, const double *const *columns, int single, size_t n, size_t d,
+void NAME(rows_rounded)(const void *X, const double *const *columns, int single, const double *factors, size_t n, size_t d,
                         const double *shift, const uint8_t *skip, double error, size_t radii, const double *inner,
                         const double *per_grid, double *squares, double *out, double *work)
 {
     for (size_t i = 0; i < n; i += GROUP) {
-        const double *x = NAME(fetch)(X, columns, single, i, n, d, shift, NULL, 0, 0, NULL, 0, work, NULL);
+        const double *x = NAME(fetch)(X, columns, single, factors, i, n, d, shift, NULL, 0, 0, NULL, 0, work, NULL);
         for (size_t r = 0; r < GROUP && i + r < n; r++) {
             if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
             double s = NAME(square)(x + r * d, d), norm = NAME(upper)(s, error * s + FLOOR);
@@ -326,12 +333,12 @@ INLINE double NAME(add_vector)(double *v, size_t size, const double *centre, int
 
 /* One pass over rows x as vectors: norms of x - centre, and sums of round(c (x - centre) / grid) for each radius,
  * c = min(1, inner / norm), over valid rows that are not skipped. */
-void NAME(rows_vectors)(const void *X, const double *const *columns, int single, size_t n, size_t d,
+void NAME(rows_vectors)(const void *X, const double *const *columns, int single, const double *factors, size_t n, size_t d,
                         const double *shift, const uint8_t *skip, const double *centre, double error, size_t radii,
                         const double *inner, const double *per_grid, uint64_t *S, double *norms, double *work)
 {
     for (size_t i = 0; i < n; i += GROUP) {
-        NAME(load)(X, columns, single, i, n, d, shift, GROUP, work);
+        NAME(load)(X, columns, single, factors, i, n, d, shift, GROUP, work);
         for (size_t r = 0; r < GROUP && i + r < n; r++) {
             if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
             norms[i + r] = NAME(add_vector)(work + r * d, d, centre, skip && skip[i + r], error, radii, inner, per_grid, S);
@@ -341,12 +348,12 @@ void NAME(rows_vectors)(const void *X, const double *const *columns, int single,
 
 /* For every row the numbers y_j^2, y = U^T x, and last the rest of ||x||^2 (at least 0); nan for an invalid row.
  * B = [U, 0] is d x cols with k columns of U; out is n x (k + 1). */
-void NAME(rows_spread)(const void *X, const double *const *columns, int single, size_t n, size_t d, const double *shift,
-                       const double *B, size_t k, size_t cols, double *out, double *work)
+void NAME(rows_spread)(const void *X, const double *const *columns, int single, const double *factors, size_t n, size_t d,
+                       const double *shift, const double *B, size_t k, size_t cols, double *out, double *work)
 {
     double *copy = work, *tile = copy + GROUP * d;
     for (size_t i = 0; i < n; i += GROUP) {
-        const double *x = NAME(fetch)(X, columns, single, i, n, d, shift, NULL, 0, 0, NULL, 0, copy, NULL);
+        const double *x = NAME(fetch)(X, columns, single, factors, i, n, d, shift, NULL, 0, 0, NULL, 0, copy, NULL);
         NAME(product)(x, d, B, cols, tile);
         for (size_t r = 0; r < GROUP && i + r < n; r++) {
             if (columns) ask_for((const void *const *)columns, sizeof(double), i + GROUP, n, d, r);
@@ -475,12 +482,54 @@ void NAME(outer_means)(const void *X, int single, size_t d, const double *shift,
         for (size_t i = (size_t)offsets[u]; i < (size_t)offsets[u + 1]; i++) {
             if (bad[i]) continue;
             good++;
-            NAME(load)(X, NULL, single, i, i + 1, d, shift, 1, work);
+            NAME(load)(X, NULL, single, NULL, i, i + 1, d, shift, 1, work);
             for (size_t k = 0; k < d; k++)
                 for (size_t j = 0; j < m; j++) G[k * m + j] += work[k] * y[i * cols + j];
         }
         for (size_t e = 0; e < d * m; e++) G[e] = good ? G[e] / (double)good : NAN;
     }
+}
+
+/* Count every number of x (n x p) in its interval: table[columns[j]] has `edges` entries, and twice as many if
+ * signed; entry b counts numbers beyond exactly b edges. The last edge is infinite. first[c] is the number of edges
+ * below the cell c of floats that agree in all but `cell_bits` lower bits; a cell has at most `most` edges. Numbers
+ * below 0 are counted `edges` entries further if signed; nan counts as infinity. */
+void NAME(count_entries)(const double *x, size_t n, size_t p, const int64_t *columns, const int32_t *first,
+                         size_t cell_bits, size_t most, const double *edge, size_t edges, int is_signed, int64_t *table)
+{
+    size_t width = edges * (is_signed ? 2 : 1);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < p; j++) {
+            double number = x[i * p + j], size = isnan(number) ? INFINITY : fabs(number);
+            uint64_t bits;
+            memcpy(&bits, &size, sizeof bits);
+            size_t beyond = (size_t)first[bits >> cell_bits];
+            for (size_t t = 0; t < most; t++) beyond += size > edge[beyond];
+            if (is_signed && number < 0) beyond += edges;
+            table[(size_t)columns[j] * width + beyond]++;
+        }
+}
+
+/* sum[columns[j]] += the integer nearest to x per_step, clipped to +-most < 2^51, over the finite numbers of column
+ * j of x (n x p). per_step has one number per column of x; near is a work space for p integers. */
+void NAME(sum_entries)(const double *x, size_t n, size_t p, const int64_t *columns, const double *per_step, double most,
+                       int64_t *sum, uint64_t *near)
+{
+    double round = ROUND;
+    uint64_t zero;
+    memcpy(&zero, &round, sizeof zero);
+    memset(near, 0, p * sizeof *near);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < p; j++) {
+            double number = x[i * p + j], steps = (fabs(number) < INFINITY ? number : 0.0) * per_step[j];
+            steps = steps > most ? most : steps;
+            steps = steps < -most ? -most : steps;
+            double whole = steps + ROUND;
+            uint64_t bits;
+            memcpy(&bits, &whole, sizeof bits);
+            near[j] += bits - zero;
+        }
+    for (size_t j = 0; j < p; j++) sum[columns[j]] += (int64_t)near[j];
 }
 
 #include "people_body.h"

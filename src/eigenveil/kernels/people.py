@@ -14,7 +14,7 @@ from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
 from eigenveil.kernels import loops
 from eigenveil.kernels.clipped_sums import ClippedSums
 from eigenveil.kernels.clips import Clip, TensorSurveyor
-from eigenveil.kernels.columns import Columns
+from eigenveil.kernels.columns import AnyRows
 from eigenveil.kernels.fixed_point import padded_width, stretch, symmetric_part
 from eigenveil.kernels.loops import GROUP
 
@@ -24,7 +24,7 @@ _FORMED_ENTRIES = 1 << 20
 class People(NamedTuple):
     """Rows of shape (n, d). The rows of unit u are ``offsets[u]:offsets[u + 1]``; offsets start at 0."""
 
-    rows: Rows | Columns
+    rows: AnyRows
     offsets: IntArray
 
 

@@ -10,9 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from eigenveil._typing import BoolArray, FloatArray, IntArray, Rows
+from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.kernels import loops
-from eigenveil.kernels.columns import Columns, as_taken, placed
+from eigenveil.kernels.columns import AnyRows, as_taken, placed
 from eigenveil.kernels.fixed_point import padded_width, squared_norms
 from eigenveil.kernels.loops import GROUP, LANES
 
@@ -137,7 +137,7 @@ class RowLoop(Loop):
     def _work(self) -> FloatArray:
         return np.empty(GROUP * (self.d + self.both.shape[1] + self.mp + sum(map(_width, self._projection))))
 
-    def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
+    def add(self, chunk: AnyRows, skip: BoolArray | None = None) -> FloatArray:
         """Add a block of rows; return their norms.
 
         Norms are not below the true norms of the computed tensors, and infinite for invalid or skipped rows.

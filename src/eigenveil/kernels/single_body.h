@@ -10,9 +10,9 @@ typedef uint32_t NAME(uvec) __attribute__((vector_size(8 * WIDTH), aligned(4)));
 #define UVEC NAME(uvec)
 #define FLOATS (2 * WIDTH)
 
-/* Copy rows (or interleave columns), minus the shift. Rows past the end become zero. */
-INLINE void NAME(load_floats)(const float *X, const float *const *columns, size_t i, size_t n, size_t d,
-                              const double *shift, float *x)
+/* Copy rows (or interleave columns), times the factors, minus the shift. Rows past the end become zero. */
+INLINE void NAME(load_floats)(const float *X, const float *const *columns, const double *factors, size_t i, size_t n,
+                              size_t d, const double *shift, float *x)
 {
     size_t there = n - i < GROUP ? n - i : GROUP;
     if (columns)
@@ -20,6 +20,8 @@ INLINE void NAME(load_floats)(const float *X, const float *const *columns, size_
     else
         memcpy(x, X + i * d, there * d * sizeof *x);
     memset(x + there * d, 0, (GROUP - there) * d * sizeof *x);
+    for (size_t r = 0; factors && r < there; r++)
+        for (size_t k = 0; k < d; k++) x[r * d + k] = (float)((double)x[r * d + k] * factors[k]);
     for (size_t r = 0; shift && r < there; r++)
         for (size_t k = 0; k < d; k++) x[r * d + k] = (float)((double)x[r * d + k] - shift[k]);
 }
@@ -115,8 +117,8 @@ INLINE void NAME(add_rounded_floats)(const float *x, size_t d, const float *y, s
  * A row that is too long, too short or too close to the centre for single precision gets products with B, in
  * doubles. The sums S have no offset here. They are first accumulated in `near`, which is initially zero and
  * holds sums over FLOAT_ROWS rows. */
-void NAME(float_survey)(const float *X, const float *const *columns, size_t n, size_t d, const double *shift,
-                        const uint8_t *skip, const double *B, const float *B32, size_t m, size_t cols, double cc,
+void NAME(float_survey)(const float *X, const float *const *columns, const double *factors, size_t n, size_t d,
+                        const double *shift, const uint8_t *skip, const double *B, const float *B32, size_t m, size_t cols, double cc,
                         double error, double error32, size_t radii, const double *inner, const double *per_grid,
                         double f_scale, size_t mp, uint32_t *near, int64_t *S, int64_t *F, double *norms, double *work)
 {
@@ -128,8 +130,8 @@ void NAME(float_survey)(const float *X, const float *const *columns, size_t n, s
     for (size_t i = 0; i < n; i += GROUP) {
         double norm[GROUP];
         const float *x = copy;
-        if (columns || shift || i + GROUP > n)
-            NAME(load_floats)(X, columns, i, n, d, shift, copy);
+        if (columns || factors || shift || i + GROUP > n)
+            NAME(load_floats)(X, columns, factors, i, n, d, shift, copy);
         else
             x = X + i * d;
         NAME(product_floats)(x, d, B32, cols, yt);
@@ -148,7 +150,7 @@ void NAME(float_survey)(const float *X, const float *const *columns, size_t n, s
             if (i + r >= n || (skip && skip[i + r]) || !isfinite(s) || !isfinite(exact) || !isfinite(norm[r])) {
                 norm[r] = INFINITY;
                 if (!isfinite(s)) { /* nan times 0 is not 0, so the row is set to 0 */
-                    if (x != copy) NAME(load_floats)(X, columns, i, n, d, shift, copy);
+                    if (x != copy) NAME(load_floats)(X, columns, factors, i, n, d, shift, copy);
                     x = copy;
                     memset(copy + r * d, 0, d * sizeof *copy);
                 }

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from eigenveil._typing import BoolArray, FloatArray, Rows, SingleArray
+from eigenveil._typing import BoolArray, FloatArray, SingleArray
 from eigenveil.kernels import loops
-from eigenveil.kernels.columns import Columns, places
+from eigenveil.kernels.columns import AnyRows, places
 from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, Loop, norm_error, residuals, upper, upper_norm
 
@@ -76,7 +76,7 @@ class SingleRowLoop(Loop):
     def _work(self) -> FloatArray:
         return np.empty(GROUP * (self.d + self.both.shape[1] + self.mp))
 
-    def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
+    def add(self, chunk: AnyRows, skip: BoolArray | None = None) -> FloatArray:
         """Add a block of float32 rows; return their norms, as `RowLoop.add` does."""
         norms = np.empty(len(chunk))
         if not loops.compiled():

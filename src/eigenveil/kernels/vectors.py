@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from eigenveil._typing import BoolArray, FloatArray, Rows
+from eigenveil._typing import BoolArray, FloatArray
 from eigenveil.kernels import loops
 from eigenveil.kernels.clipped_sums import ClippedSums
 from eigenveil.kernels.clips import Clip
-from eigenveil.kernels.columns import Columns, as_taken, placed
+from eigenveil.kernels.columns import AnyRows, as_taken, placed
 from eigenveil.kernels.loops import GROUP
 from eigenveil.kernels.row_loop import FLOOR, norm_error, rounded, upper
 
@@ -34,7 +34,7 @@ class RowVectorSurveyor(ClippedSums):
     A row is invalid, and adds nothing, if the squared norm of v or of v - C, or the bound u, is not finite.
     """
 
-    def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
+    def add(self, chunk: AnyRows, skip: BoolArray | None = None) -> FloatArray:
         """Add rows of shape (units, d); return their norms."""
         chunk = as_taken(chunk)
         n, d = chunk.shape
@@ -87,12 +87,12 @@ class VarianceSurveyor(RowVectorSurveyor):
         super().__init__(centre, clips)
         self._U, self._entries, self._of_rows = U, entries, shift
 
-    def add(self, chunk: Rows | Columns, skip: BoolArray | None = None) -> FloatArray:
+    def add(self, chunk: AnyRows, skip: BoolArray | None = None) -> FloatArray:
         """Add rows of shape (units, d); return their norms."""
         return super().add(np.ascontiguousarray(spread(chunk, self._U, self._of_rows)[:, self._entries]), skip)
 
 
-def spread(chunk: Rows | Columns, U: FloatArray, shift: FloatArray | None) -> FloatArray:
+def spread(chunk: AnyRows, U: FloatArray, shift: FloatArray | None) -> FloatArray:
     """Return y_j^2, y = U^T x, of every row x, and last the rest of ||x||^2 (at least 0); nan for an invalid row.
 
     Examples

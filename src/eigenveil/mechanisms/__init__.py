@@ -9,7 +9,6 @@ from eigenveil.mechanisms.noise.byte_source import ByteSource, SeededBytes, no_n
 from eigenveil.mechanisms.noise.noisy import Noisy, NoisyMean, NoisySum, Radius
 from eigenveil.mechanisms.noise.veil import Grant, Veil
 from eigenveil.mechanisms.paper.propose_test_release import propose_test_release
-from eigenveil.mechanisms.private_mean import private_mean
 from eigenveil.mechanisms.radius import radius_search
 
 __all__ = [
@@ -32,7 +31,6 @@ __all__ = [
     "noisy_count",
     "noisy_count_within",
     "noisy_left_out",
-    "private_mean",
     "propose_test_release",
     "radius_search",
     "stability_histogram",

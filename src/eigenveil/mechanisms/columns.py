@@ -13,12 +13,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
-from eigenveil._typing import FloatArray
-from eigenveil.engines.columns import ColumnPopulation
+from eigenveil._typing import BoolArray, FloatArray, IntArray
 from eigenveil.mechanisms.noise.veil import Veil
 from eigenveil.privacy.entries import Purpose
 from eigenveil.privacy.relation import Relation
+
+
+class NumbersByColumn(Protocol):
+    """One number per unit and column: of real units (`ColumnPopulation`), or of simulated ones."""
+
+    @property
+    def columns(self) -> IntArray:
+        """The columns, in the order of the answers."""
+
+    def counts_between(self, edges: FloatArray, *, signed: bool = False) -> IntArray:
+        """Return, for each column, how many numbers have an absolute value in each interval of the edges."""
+
+    def clipped_sums(self, radii: FloatArray, exponent: int) -> IntArray:
+        """Return the sum of each column, with numbers clipped to its radius, in units of 2^exponent radii."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +51,10 @@ class ColumnCounts:
     value: FloatArray
     noise: float
 
+    def together(self, which: BoolArray) -> ColumnCounts:
+        """Return the counts of some columns added up, as one column: post-processing."""
+        return ColumnCounts(self.value[which].sum(axis=0, keepdims=True), self.noise * math.sqrt(which.sum()))
+
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
@@ -53,11 +71,12 @@ class ColumnSums:
 
 
 def column_counts(
-    population: ColumnPopulation,
+    population: NumbersByColumn,
     edges: FloatArray,
     *,
     mu: float,
     veil: Veil,
+    signed: bool = False,
     what: str = "column counts",
     note: str = "",
     purpose: Purpose = Purpose.OTHER,
@@ -66,12 +85,14 @@ def column_counts(
 
     Parameters
     ----------
-    population : ColumnPopulation
+    population : NumbersByColumn
         The columns.
     edges : array
         Public, ascending numbers above 0.
     mu : float
         Cost of the release.
+    signed : bool
+        Whether negative numbers are counted apart; their counts follow those of the others.
     what, note, purpose : str, str, Purpose
         Label, note and purpose in the ledger.
 
@@ -95,7 +116,7 @@ def column_counts(
     Examples
     --------
     >>> import numpy as np
-    >>> from eigenveil.engines import SampledPopulation
+    >>> from eigenveil.engines import ColumnPopulation, SampledPopulation
     >>> from eigenveil.operators import MeanRows, samples
     >>> from eigenveil.privacy import Budget, Ledger
     >>> veil = Veil(Ledger(Budget.from_mu(10.0)))
@@ -108,13 +129,15 @@ def column_counts(
     p = population.columns.size
     moved = 2 * p if veil.relation is Relation.REPLACE else p
     sensitivity = root_up(moved)
-    grant = veil.gaussian(what, mu=mu, sensitivity=sensitivity, draws=p * edges.size, note=note, purpose=purpose)
-    counts = population.counts_between(edges)
+    grant = veil.gaussian(
+        what, mu=mu, sensitivity=sensitivity, draws=(1 + signed) * p * edges.size, note=note, purpose=purpose
+    )
+    counts = population.counts_between(edges, signed=signed)
     return ColumnCounts(grant.release(grant.on_grid(counts)), sensitivity / mu)
 
 
 def column_sums(
-    population: ColumnPopulation,
+    population: NumbersByColumn,
     radii: FloatArray,
     *,
     mu: float,
@@ -127,7 +150,7 @@ def column_sums(
 
     Parameters
     ----------
-    population : ColumnPopulation
+    population : NumbersByColumn
         The columns.
     radii : array of shape (columns,)
         Public clipping radii, between 2^-500 and 2^500.

@@ -147,8 +147,7 @@ class PaidSearch:
         to which all of them together contain `target` units; the last one, if there is none; and the bin with the
         largest noisy count, if no bin is occupied. The bin after the last edge has the units beyond it.
         """
-        counts = np.diff(np.append(within[BIN - 1 : -1 : BIN], within[-1]), prepend=0)
-        noisy = histogram.release(histogram.on_grid(counts))
+        noisy = histogram.release(histogram.on_grid(in_bins(within)))
         occupied = np.flatnonzero(noisy > _OCCUPIED * histogram.scale)
         if not occupied.size:
             return int(np.argmax(noisy))
@@ -181,16 +180,29 @@ def buy_search(
     mu_histogram, mu_counts = _split(mu, edges)
     histogram = None
     if mu_histogram:
-        histogram = veil.gaussian(
-            f"{what}, histogram",
-            mu=mu_histogram,
-            sensitivity=veil.relation.distance_between_histograms,
-            draws=edges.size // BIN + 1,
-            purpose=purpose,
-        )
+        histogram = buy_histogram(veil, mu_histogram, edges=edges, what=what, purpose=purpose)
     queries = queries_over(edges)
     counts = veil.gaussian(what, mu=mu_counts, sensitivity=1.0, draws=queries, releases=queries, purpose=purpose)
     return PaidSearch(histogram, counts)
+
+
+def buy_histogram(veil: Veil, mu: float, *, edges: FloatArray, what: str, purpose: Purpose) -> Grant:
+    """Pay `mu` for the histogram of step 1 of `radius_search`, before the data are read."""
+    return veil.gaussian(
+        f"{what}, histogram",
+        mu=mu,
+        sensitivity=veil.relation.distance_between_histograms,
+        draws=edges.size // BIN + 1,
+        purpose=purpose,
+    )
+
+
+def in_bins(within: IntArray) -> IntArray:
+    """Return the number of units in each bin of the histogram, and beyond the last edge.
+
+    `within` has the number of units within each edge, and the number of all units with a finite norm.
+    """
+    return np.diff(np.append(within[BIN - 1 : -1 : BIN], within[-1]), prepend=0)
 
 
 def count_noise(mu: float, *, edges: FloatArray = EDGES) -> float:

@@ -17,6 +17,7 @@ from eigenveil.kernels import (
     MeanRowSurveyor,
     MeanVarianceSurveyor,
     People,
+    Rescaled,
     Surveyor,
     TensorSurveyor,
     outer_means,
@@ -63,7 +64,7 @@ class PeopleOperator(FromRows):
         """Yield people with their stored rows, or explicit tensors of a few people at a time."""
         if self._formed(tensor):
             return formed_pieces(self, tensor, block)
-        assert isinstance(block.values, np.ndarray | Columns)
+        assert isinstance(block.values, np.ndarray | Columns | Rescaled)
         return iter([(People(block.values, _offsets(block)), slice(None))])
 
     def _formed(self, tensor: Tensor) -> bool:

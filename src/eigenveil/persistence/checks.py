@@ -76,8 +76,9 @@ def _check_release(release: Release) -> None:
     k, d = components.shape
     _require(_is_floats(components, (k, d)), "components")
     _require(release.eigenvalues is None or _is_floats(release.eigenvalues, (k,)), "eigenvalues")
-    errors = release.scale_errors
-    _require(errors is None or (_is_floats(errors, (d,)) and bool(np.all(errors >= 0))), "scale_errors")
+    for name in ("scale_errors", "mean_errors"):
+        errors = getattr(release, name)
+        _require(errors is None or (_is_floats(errors, (d,)) and bool(np.all(errors >= 0))), name)
     _require(release.mean is None or _is_floats(release.mean, (d,)), "mean")
     _require(isinstance(release.algorithm, str) and isinstance(release.diagnostics, Mapping), "release")
     if release.variances is not None:

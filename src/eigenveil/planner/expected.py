@@ -12,11 +12,13 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from eigenveil._typing import FloatArray
 from eigenveil.algorithms.tracked.algorithm import TrackedOptions, run
+from eigenveil.planner.answers import clip_factors
 from eigenveil.planner.guess import Guess
-from eigenveil.planner.simulated import SampleCovariance, SimulatedUnits, clip_factors, draw
+from eigenveil.planner.simulated import SampleCovariance, SimulatedUnits, draw
+from eigenveil.planner.table import SimulatedTable
 from eigenveil.privacy.budget import Budget
 
-FEWEST, MOST, EASY = 3, 6, 1500
+FEWEST, MOST, EASY = 3, 10, 1500
 """Runs are repeated EASY/d times, but at least FEWEST and at most MOST times."""
 QUANTILES = (0.1, 0.3, 0.5, 0.75, 0.9, 0.99)
 """Candidate clips of DP-Gauss-1, as quantiles of the norms. It gets the best one without spending budget."""
@@ -57,18 +59,24 @@ class _Clipped:
 
 @dataclass(frozen=True, eq=False)
 class SimulationSetting:
-    """A guess, the covariance of n units drawn from it a few times, and the number of components."""
+    """A table, the covariance of n of its units drawn a few times, and the number of components."""
 
-    guess: Guess
+    table: SimulatedTable
     n: int
     k: int
     draws: tuple[SampleCovariance, ...]
 
     @classmethod
-    def of(cls, guess: Guess, n: int, k: int) -> SimulationSetting:
+    def of(cls, table: SimulatedTable, n: int, k: int) -> SimulationSetting:
         """Draw the covariances of n units."""
+        guess = table.guess
         repeats = min(max(EASY // guess.eigenvalues.size, FEWEST), MOST)
-        return cls(guess, n, k, tuple(draw(guess, n, np.random.default_rng([1, i])) for i in range(repeats)))
+        return cls(table, n, k, tuple(draw(guess, n, np.random.default_rng([1, i])) for i in range(repeats)))
+
+    @property
+    def guess(self) -> Guess:
+        """The guess at the units."""
+        return self.table.guess
 
     def tracked(self, budget: Budget) -> FloatArray:
         """Return zeta of each repeat of tracked_pca, which runs its own code on simulated units."""
@@ -76,11 +84,13 @@ class SimulationSetting:
 
     def _one(self, budget: Budget, index: int) -> float:
         rng = np.random.default_rng([2, index])
-        units = SimulatedUnits(self.guess, self.n, self.draws[index], budget, rng)
+        table = self.table
+        units = SimulatedUnits(self.guess, self.n, self.draws[index], budget, rng, place=table.place)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                found = run(units, self.k, TrackedOptions()).components
+                release = run(units, self.k, TrackedOptions(standard=table.standard))
+                found = table.in_components(release.components, release.scale)
             except np.linalg.LinAlgError:  # with so few units the noise overflows, and nothing is learnt
                 found = units.random_start(self.k).T
         return zeta_of(found, self.guess.eigenvalues)

@@ -46,6 +46,8 @@ class Guess:
         public sample.
     stated : bool
         Whether the spectrum was stated by the user; False for a preset.
+    basis : array of shape (d, d), optional
+        The components of a public sample, as columns: its own columns are basis z. None otherwise.
     """
 
     eigenvalues: FloatArray
@@ -53,6 +55,7 @@ class Guess:
     rows: FloatArray
     sign_symmetric: bool
     stated: bool
+    basis: FloatArray | None = None
 
     @property
     def varying(self) -> FloatArray:
@@ -64,14 +67,11 @@ class Guess:
         """Number of rows per unit."""
         return int(self.rows.shape[1])
 
-    def along(self, V: FloatArray) -> FloatArray:
-        """Return the coordinates of the rows along columns (d, m), with shape (s, r, m)."""
-        s, r, d = self.rows.shape
-        return (self.rows.reshape(s * r, d) @ V).reshape(s, r, V.shape[1])
 
-
-def make_guess(d: int, k: int, *, spectrum: Any, spread: Any, seed: int = 0) -> Guess:
+def make_guess(d: int, k: int, *, spectrum: Any, spread: Any, scaled: bool = False, seed: int = 0) -> Guess:
     """Convert the arguments `spectrum` and `spread` of `plan` to a guess.
+
+    With `scaled`, the columns of a public sample are divided by their spreads first.
 
     Examples
     --------
@@ -80,15 +80,16 @@ def make_guess(d: int, k: int, *, spectrum: Any, spread: Any, seed: int = 0) -> 
     (array([3., 1., 1., 1.]), (1000, 10, 4))
     """
     rng = np.random.default_rng(seed)
-    values, sample, stated = read_spectrum(spectrum, d, k, rng)
+    values, sample, stated, basis = read_spectrum(spectrum, d, k, rng, scaled=scaled)
     r, constant = _read_spread(spread, values)
     varying = values - constant
     if sample is not None and not constant.any() and len(sample) >= r:
         own = sample[: len(sample) // r * r].reshape(-1, r, d)[:_MOST]
-        return Guess(values, constant, np.ascontiguousarray(own), sign_symmetric=False, stated=stated)
+        rows = np.ascontiguousarray(own)
+        return Guess(values, constant, rows, sign_symmetric=False, stated=stated, basis=basis)
     units = min(max(min(_ENTRIES // (r * d), _ROWS // r), _FEWEST), _MOST)
     rows = rng.standard_normal((units, r, d)) * np.sqrt(varying)
-    return Guess(values, constant, rows, sign_symmetric=True, stated=stated)
+    return Guess(values, constant, rows, sign_symmetric=True, stated=stated, basis=basis)
 
 
 def preset(name: str, d: int, k: int) -> FloatArray:
@@ -115,14 +116,14 @@ def preset(name: str, d: int, k: int) -> FloatArray:
 
 
 def read_spectrum(
-    spectrum: Any, d: int, k: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray | None, bool]:
-    """Return eigenvalues in descending order, shuffled rows of a public sample, and whether the user stated them.
+    spectrum: Any, d: int, k: int, rng: np.random.Generator, *, scaled: bool = False
+) -> tuple[FloatArray, FloatArray | None, bool, FloatArray | None]:
+    """Return eigenvalues in descending order, rows of a public sample, whether the user stated them, and a basis.
 
-    The rows are in the basis of the sample's own components; None without a sample.
+    The rows are shuffled, and in the basis of the sample's own components; None without a sample.
     """
     if isinstance(spectrum, str):
-        return preset(spectrum, d, k), None, False
+        return preset(spectrum, d, k), None, False, None
     try:
         given = np.asarray(spectrum, dtype=np.float64)
     except (TypeError, ValueError):
@@ -133,8 +134,9 @@ def read_spectrum(
             hint=f"Names are {', '.join(PRESETS)}.",
         )
     if given.ndim == 1:
-        return _from_list(given, d), None, True
-    return *_from_sample(given, d, rng), True
+        return _from_list(given, d), None, True, None
+    values, rows, basis = _from_sample(given, d, rng, scaled=scaled)
+    return values, rows, True, basis
 
 
 def _from_list(given: FloatArray, d: int) -> FloatArray:
@@ -156,16 +158,22 @@ def _from_list(given: FloatArray, d: int) -> FloatArray:
     return np.concatenate([values, np.full(d - values.size, rest)])
 
 
-def _from_sample(sample: FloatArray, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def _from_sample(
+    sample: FloatArray, d: int, rng: np.random.Generator, *, scaled: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     if sample.shape[1] != d or len(sample) < 2:
         raise InvalidInputError(
             f"a public sample must have at least 2 rows and {d} columns, got shape {sample.shape}."
         )
     centred = sample - sample.mean(axis=0)
+    if scaled:
+        spread = centred.std(axis=0)
+        centred = centred / np.where(spread > 0, spread, 1.0)
     values, vectors = np.linalg.eigh(centred.T @ centred / len(centred))
     if values[-1] <= 0:
         raise InvalidInputError("a public sample must have rows that differ from each other.")
-    return np.maximum(values[::-1], 0.0), rng.permutation(centred) @ vectors[:, ::-1]
+    basis = np.ascontiguousarray(vectors[:, ::-1])
+    return np.maximum(values[::-1], 0.0), rng.permutation(centred) @ basis, basis
 
 
 def _read_spread(spread: Any, values: FloatArray) -> tuple[int, FloatArray]:

@@ -1,7 +1,7 @@
 """`plan`: the accuracy to expect before any data are read.
 
 plan(n, d, k, epsilon):
-  1  guess the spectrum and the spread of units                             # public
+  1  guess the spectrum and the spread of units, and place their rows in a table       # public
   2  draw a few sample covariances of n such units
   3  for every epsilon: run tracked_pca's own code on each of them; DP-Gauss-1; the paper's bounds
   4  with a target: bisect epsilon, or n, until the smallest value that reaches it is known within 5 %
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,13 @@ import numpy.typing as npt
 
 from eigenveil._typing import FloatArray
 from eigenveil.algorithms.open_units import check_k
+from eigenveil.engines.local import single_threaded_blas
 from eigenveil.errors import InvalidInputError
 from eigenveil.planner import paper
 from eigenveil.planner.expected import SimulationSetting
-from eigenveil.planner.guess import Guess, make_guess
+from eigenveil.planner.guess import make_guess
 from eigenveil.planner.result import MOST_EPSILON, MOST_N, Expected, Plan
+from eigenveil.planner.table import SimulatedTable
 from eigenveil.privacy.budget import Budget
 from eigenveil.privacy.gaussian import check_delta, check_epsilon
 
@@ -34,6 +37,8 @@ _LEAST_EPSILON, _LEAST_N = 0.01, 20
 _CLOSE = 1.05
 _WIDEST = 4000
 """Maximal number of columns, limited by memory."""
+_NARROW = 400
+"""Number of columns up to which products are so small that threads would wait for each other."""
 
 
 def plan(
@@ -46,8 +51,10 @@ def plan(
     target: float | None = None,
     spectrum: str | npt.ArrayLike = "slow decay",
     spread: str | float = "rows",
+    center: bool = True,
+    scale: str | None = None,
 ) -> Plan:
-    """Predict the accuracy of tracked_pca from public numbers alone.
+    """Predict the accuracy of tracked_pca, the method of `DPPCA`, from public numbers alone.
 
     The method's own code runs on simulated units. No data are read and no budget is spent.
 
@@ -71,6 +78,11 @@ def plan(
         What a unit is. "rows": one row, approximately normal. An int: a person with this many rows. A float: for
         units that are matrices, the root mean square of ||A_i - Sigma||_F, which is sigma^2 sqrt(d (d + 1)) in the
         spiked model.
+    center : bool
+        Whether the method buys a mean, as `DPPCA` does by default. Units that are matrices are never centred.
+    scale : "private" or None
+        Whether the method buys a scale for every column. Eigenvalues are then those of the columns in units of
+        their spread (the correlation matrix).
 
     Returns
     -------
@@ -80,8 +92,12 @@ def plan(
     Notes
     -----
     The predicted zeta is within a factor of 1.5 of measured values if spectrum and spread are right and zeta is
-    between 1e-4 and .7 (benchmarks/results/planner.md). Rows that are far from normal need a public sample. The
-    plan is for rows from which no mean is subtracted. A private mean costs 8 % of mu^2, about 4 % more noise.
+    between 1e-4 and .7 (benchmarks/results/planner.md). Rows that are far from normal need a public sample.
+
+    The mean and scales are bought by the method's own code too, for columns whose means are 3 spreads from 0 and
+    whose variances are equal, since nothing is known about them (`eigenveil.planner.table`). Their errors are in
+    zeta. Not simulated: columns of other shapes, means much further out, declared bounds, and missing values.
+    `gauss_1` and `without_privacy` get the mean and the scales for free.
 
     Examples
     --------
@@ -93,13 +109,16 @@ def plan(
     """
     _check(n, d, k, epsilon=epsilon, target=target)
     check_delta(delta)
-    guess = make_guess(d, k, spectrum=spectrum, spread=spread)
-    if target is not None:
-        return _solve_for_target(target, guess, k, n=n, epsilon=epsilon, delta=delta)
-    assert n is not None
-    epsilons = EPSILONS if epsilon is None else np.unique(np.asarray(epsilon, dtype=np.float64))
-    rows = _rows(SimulationSetting.of(guess, n, k), epsilons, delta)
-    return Plan(d=d, k=k, delta=delta, rows=rows, notes=_notes(guess, n, delta))
+    scaled = _is_scaled(scale)
+    guess = make_guess(d, k, spectrum=spectrum, spread=spread, scaled=scaled)
+    table = SimulatedTable.of(guess, center=_is_centred(center, spread, scaled=scaled), scale=scaled)
+    with single_threaded_blas() if d <= _NARROW else nullcontext():
+        if target is not None:
+            return _solve_for_target(target, table, k, n=n, epsilon=epsilon, delta=delta)
+        assert n is not None
+        epsilons = EPSILONS if epsilon is None else np.unique(np.asarray(epsilon, dtype=np.float64))
+        rows = _rows(SimulationSetting.of(table, n, k), epsilons, delta)
+        return Plan(d=d, k=k, delta=delta, rows=rows, notes=_notes(table, n, delta))
 
 
 def _rows(setting: SimulationSetting, epsilons: Iterable[float], delta: float) -> tuple[Expected, ...]:
@@ -143,27 +162,29 @@ def _non_increasing(values: FloatArray) -> FloatArray:
     return out / 2
 
 
-def _solve_for_target(target: float, guess: Guess, k: int, *, n: int | None, epsilon: Any, delta: float) -> Plan:
+def _solve_for_target(
+    target: float, table: SimulatedTable, k: int, *, n: int | None, epsilon: Any, delta: float
+) -> Plan:
     """Return the plan with the smallest epsilon, or n, that reaches the target."""
     if n is not None:
-        known = SimulationSetting.of(guess, n, k)
+        known = SimulationSetting.of(table, n, k)
         needed = _smallest(lambda one: _energy(known, one, delta) >= target, _LEAST_EPSILON, MOST_EPSILON)
         found, at = known, MOST_EPSILON if needed is None else needed
     else:
         at = float(epsilon)
         needed = _smallest(
-            lambda one: _energy(SimulationSetting.of(guess, int(one), k), at, delta) >= target, _LEAST_N, MOST_N
+            lambda one: _energy(SimulationSetting.of(table, int(one), k), at, delta) >= target, _LEAST_N, MOST_N
         )
-        found = SimulationSetting.of(guess, MOST_N if needed is None else int(needed), k)
+        found = SimulationSetting.of(table, MOST_N if needed is None else int(needed), k)
     return Plan(
-        d=guess.eigenvalues.size,
+        d=table.guess.eigenvalues.size,
         k=k,
         delta=delta,
         rows=_rows(found, [at], delta),
         target=target,
         solved="n" if n is None else "epsilon",
         needed=needed,
-        notes=_notes(guess, found.n, delta),
+        notes=_notes(table, found.n, delta),
     )
 
 
@@ -193,15 +214,46 @@ def _smallest(reaches: Callable[[float], bool], low: float, high: float) -> floa
     return high
 
 
-def _notes(guess: Guess, n: int, delta: float) -> tuple[str, ...]:
+def _notes(table: SimulatedTable, n: int, delta: float) -> tuple[str, ...]:
     notes = []
-    if not guess.stated:
+    bought = {"mean": table.standard.buy_mean, "scales": table.standard.private.size > 0}
+    paid = " and ".join(what for what, is_bought in bought.items() if is_bought)
+    if paid:
+        notes.append(f"The same budget pays for the private {paid} of the columns.")
+    if not table.guess.stated:
         notes.append("The spectrum is a guess: give eigenvalues or a public sample for a more precise plan.")
     if delta > 1 / n:
         notes.append(
             f"delta = {delta:g} is above 1/n: this would allow publishing a whole unit. Choose a smaller delta."
         )
     return tuple(notes)
+
+
+def _is_scaled(scale: Any) -> bool:
+    """Return whether scales are bought."""
+    if scale is None or (isinstance(scale, str) and scale == "private"):
+        return scale is not None
+    raise InvalidInputError(
+        f"scale must be None or 'private', got {scale!r}.",
+        hint="Scales that are public cost nothing: plan with scale=None, for columns that are scaled already.",
+    )
+
+
+def _is_centred(center: Any, spread: Any, *, scaled: bool) -> bool:
+    """Return whether a mean is bought: if asked for, and if units have rows."""
+    if not isinstance(center, bool | np.bool_):
+        raise InvalidInputError(
+            "center must be True or False.",
+            hint="A mean that is public costs nothing: plan with center=False, for rows that are centred already.",
+        )
+    if not isinstance(spread, float | np.floating):
+        return bool(center)
+    if scaled:
+        raise InvalidInputError(
+            "units that are matrices have no rows, so they cannot be scaled.",
+            hint="spread is a whole number for people: 10 means ten rows each, 10.0 means matrices at a distance.",
+        )
+    return False
 
 
 def _check(n: Any, d: Any, k: Any, *, epsilon: Any, target: Any) -> None:

@@ -118,6 +118,17 @@ def explain(epsilon: float, delta: float) -> str:
     )
 
 
+def percent(share: float) -> str:
+    """Format a share of at most 1 in per cent.
+
+    Examples
+    --------
+    >>> percent(0.5), percent(0.9312), percent(0.99973)
+    ('50 %', '93 %', '99.97 %')
+    """
+    return f"{100 * share:.2f} %" if share > 0.99 else f"{100 * share:.0f} %"
+
+
 def _short(odds: float) -> str:
     """Format odds compactly.
 

@@ -1,6 +1,6 @@
 """Simulated units. They answer a method's queries from a guess, so that its code can run without data.
 
-Everything is in the basis of the true components. An answer has three parts:
+Rows are in the basis of the true components, or in the columns of a table (`table`). An answer has three parts:
 
 - the share of units within a radius, and the factors by which the others are clipped, from the small sample of the
   guess;
@@ -17,22 +17,21 @@ direction describes the effect of clipping.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from eigenveil._typing import FloatArray
+from eigenveil._typing import FloatArray, IntArray
 from eigenveil.engines import Population
 from eigenveil.engines.sampled import Passes
-from eigenveil.errors import InvalidInputError
-from eigenveil.kernels import Clip
-from eigenveil.mechanisms import Grant, Veil
+from eigenveil.mechanisms import Veil
+from eigenveil.mechanisms.columns import NumbersByColumn
+from eigenveil.planner.answers import SimulatedColumns, SimulatedPopulation, SimulatedVeil
 from eigenveil.planner.guess import Guess
-from eigenveil.privacy import Budget, Ledger, Purpose
+from eigenveil.planner.table import Place
+from eigenveil.privacy import Budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,114 +73,6 @@ def draw(guess: Guess, n: int, rng: np.random.Generator) -> SampleCovariance:
     return SampleCovariance(guess, factor / math.sqrt(rows))
 
 
-class SimulatedVeil(Veil):
-    """Gaussian noise with the scale that a method buys. Nothing is charged: there are no data to protect.
-
-    Its ledger is marked as not private, so that the result of a simulated run cannot be mistaken for a release.
-    """
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        super().__init__(Ledger(Budget.from_mu(1.0)))
-        self.ledger.mark_not_private("simulated units: nothing was released")
-        self._rng = rng
-
-    def gaussian(
-        self,
-        what: str,
-        *,
-        mu: float,
-        sensitivity: float,
-        draws: int,
-        releases: int = 1,
-        note: str = "",
-        purpose: Purpose = Purpose.OTHER,
-    ) -> Grant:
-        """Return noise for `releases` releases that cost mu together."""
-        del what, draws, note, purpose
-        return _SimulatedGrant(self._rng, sensitivity * math.sqrt(releases) / mu)
-
-
-class _SimulatedGrant(Grant):
-    """Grant for expected values, which are floats and not on a grid; hence `Any` in the type annotations."""
-
-    def __init__(self, rng: np.random.Generator, scale: float) -> None:
-        self.exponent = 0
-        self._rng, self._float_scale = rng, scale
-
-    @property
-    def scale(self) -> float:
-        return self._float_scale
-
-    def on_grid(self, numbers: npt.ArrayLike, *, places: int = 0) -> Any:
-        return np.ldexp(np.asarray(numbers, dtype=np.float64), -places)
-
-    def release(self, steps: Any, *, weight: float = 1.0) -> FloatArray:
-        noise = self._float_scale * weight * self._rng.standard_normal(np.shape(steps))
-        return np.asarray(steps + noise, dtype=np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class SimulatedPopulation:
-    """Simulated population (`Population`) of n units, extrapolated from a small sample.
-
-    Counts and sums are expected values, so they are floats and not integers; hence `Any` in the type annotations.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Shape of a unit's tensor.
-    n : int
-        Number of simulated units.
-    norms : callable
-        Maps a centre to the distances of the sample's units from it.
-    mean : callable
-        Maps factors c, one per unit of the sample, to the mean of c_i a_i over the simulated units.
-    symmetric : bool
-        Whether tensors are symmetric matrices.
-    """
-
-    shape: tuple[int, ...]
-    n: int
-    norms: Callable[[FloatArray], FloatArray]
-    mean: Callable[[FloatArray], FloatArray]
-    symmetric: bool = False
-    fixed_places: bool = True
-
-    def count(self) -> int:
-        """Return the number of units. All simulated units are valid."""
-        return self.n
-
-    def slots(self) -> int:
-        """Return the number of slots. All simulated units are valid."""
-        return self.n
-
-    def tally(self) -> tuple[int, int]:
-        """Return the number of units twice. All simulated units are valid."""
-        return self.n, self.n
-
-    def counts_within(self, centre: FloatArray, edges: FloatArray) -> Any:
-        """Return the expected number of units within each edge."""
-        norms = np.sort(self.norms(centre))
-        within = np.searchsorted(norms, edges, side="right").astype(np.float64)
-        return within * (self.n / norms.size)
-
-    def clipped_sum(self, centre: FloatArray, radius: float, exponent: int) -> Any:
-        """Return the expected sum of clipped residuals (on a grid of 1: `exponent` is 0)."""
-        assert exponent == 0
-        c = clip_factors(self.norms(centre), radius)
-        return self.n * (self.mean(c) - float(c.mean()) * centre)
-
-    def survey(self, centre: FloatArray, edges: FloatArray, clips: Sequence[Clip]) -> tuple[Any, list[Any]]:
-        """Return counts at all edges and sums at all clips."""
-        sums = [self.clipped_sum(centre, clip.radius, clip.exponent) for clip in clips]
-        return self.counts_within(centre, edges), sums
-
-
-def clip_factors(norms: FloatArray, radius: float) -> FloatArray:
-    """Return the factor by which clipping to `radius` scales each unit."""
-    return np.minimum(1.0, radius / np.maximum(norms, np.finfo(float).tiny))
-
-
 @dataclass(frozen=True, eq=False)
 class SimulatedUnits:
     """Simulated units (`PrivateUnits`): queries of a method are answered from a guess.
@@ -200,6 +91,8 @@ class SimulatedUnits:
         Source of noise and of the random start.
     directions, factor : array of shape (d, i), float
         Units are M A_i M with M = I - (1 - factor) directions directions^T.
+    place : Place, optional
+        Where rows lie in a table. None: in the basis of the components, around 0.
     passes : Passes
         Counter of passes over data; it stays at 0.
     """
@@ -211,6 +104,7 @@ class SimulatedUnits:
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     directions: FloatArray | None = None
     factor: float = 1.0
+    place: Place | None = None
     passes: Passes = field(default_factory=Passes)
     _grams: dict[str, FloatArray] = field(default_factory=dict)
 
@@ -242,11 +136,47 @@ class SimulatedUnits:
         Q: FloatArray = np.linalg.qr(self.rng.standard_normal((self.d, columns)))[0]
         return Q
 
+    @cached_property
+    def at(self) -> Place:
+        """Where rows lie."""
+        return Place.of(self.guess) if self.place is None else self.place
+
     def shifted(self, shift: FloatArray) -> SimulatedUnits:
-        """Return the same units. Simulated rows have mean 0, and other means are not simulated."""
-        if np.any(shift):
-            raise InvalidInputError("simulated units have mean 0, and can only be shifted by 0.")
-        return self
+        """Return these units with `shift` subtracted from every row."""
+        return replace(self, place=self.at.shifted(shift), _grams={})
+
+    def rescaled(self, scale: FloatArray) -> SimulatedUnits:
+        """Return these units with every column divided by its scale."""
+        return replace(self, place=self.at.rescaled(scale), _grams={})
+
+    def sampled(self, rate: float) -> Iterator[SimulatedUnits]:
+        """Yield fewer units. The error of a sample is neglected."""
+        while True:
+            yield replace(self, n=max(round(rate * self.n), 1))
+
+    def columns(self, columns: IntArray, *, squared: bool = False) -> NumbersByColumn:
+        """Return some columns of the mean rows of units, or of the means of their squared rows."""
+        values = self._squares(columns) if squared else self.at.rows[:, :, columns].mean(axis=1)
+        return SimulatedColumns(columns, self.n, values)
+
+    def squares(self, columns: IntArray, weights: FloatArray, most: float) -> Population:
+        """Return the population of the mean squares of units in some columns, weighted and clipped at `most`.
+
+        Their mean is that of the guess: the sampling error of n units is neglected.
+        """
+        values = self._squares(columns)
+        expected = self.at.diagonal(self.guess.eigenvalues)[columns]
+        values = np.minimum(_over(values * expected, values.mean(axis=0)) * weights, most)
+
+        def norms(centre: FloatArray) -> FloatArray:
+            return _root(np.sum((values - centre) ** 2, axis=1))
+
+        return SimulatedPopulation(columns.shape, self.n, norms, lambda c: np.mean(values * c[:, None], axis=0))
+
+    def _squares(self, columns: IntArray) -> FloatArray:
+        """Return the mean squares of the sample's units in some columns."""
+        constant = self.at.diagonal(self.guess.constant) - self.at.offset**2
+        return np.asarray(np.mean(self.at.rows[:, :, columns] ** 2, axis=1) + constant[columns])
 
     def damped(self, directions: FloatArray, factor: float) -> SimulatedUnits:
         """Return the units M A_i M."""
@@ -255,47 +185,54 @@ class SimulatedUnits:
     def block(self, W: FloatArray) -> Population:
         """Return the population of A_i W."""
         V = self._damp(W)
-        Y = self.guess.along(V)
+        Y = self.at.along(V)
         inner = Y @ Y.transpose(0, 2, 1)
-        constant = self._damp(self.guess.constant[:, None] * V)
+        constant = self._damp(self._constant(V))
         r = self.guess.rows_each
 
         def norms(centre: FloatArray) -> FloatArray:
             B = constant - centre
-            cross = np.sum(self.guess.along(self._damp(B)) * Y, axis=(1, 2)) / r
+            cross = np.sum(self.at.along(self._damp(B)) * Y, axis=(1, 2)) / r
             own = np.sum(self._gram() * inner, axis=(1, 2)) / r**2
             return _root(own + 2 * cross + float(np.sum(B**2)))
 
         def mean(c: FloatArray) -> FloatArray:
             effect = self._clipping_effect(V, Y, c)
-            return float(c.mean()) * constant + self._damp(self.drawn.times(V @ effect))
+            return float(c.mean()) * constant + self._damp(self._varying(V @ effect))
 
         return SimulatedPopulation(W.shape, self.n, norms, mean)
 
     def matrices(self) -> SimulatedPopulation:
         """Return the population of A_i."""
-        constant, rows, r = self.guess.constant, self.guess.rows, self.guess.rows_each
+        at, constant, rows, r = self.at, self.guess.constant, self.guess.rows, self.guess.rows_each
         squares = rows**2
         own = np.sum(self._gram() ** 2, axis=(1, 2)) / r**2
-        squared = own + 2 * np.sum(squares @ constant, axis=1) / r + float(constant @ constant)
+        if constant.any():
+            whole = at.into(at.out(np.diag(constant)))  # B^T B K, of which the trace of the square is a norm
+            own += 2 * np.sum(at.along(self._constant(np.eye(self.d))) * at.rows, axis=(1, 2)) / r
+            own += float(np.sum(whole * whole.T))
 
         def norms(centre: FloatArray) -> FloatArray:
             assert not centre.any()
-            return _root(squared)
+            return _root(own)
 
         def mean(c: FloatArray) -> FloatArray:
             before = np.mean(squares, axis=(0, 1))
             after = np.mean(squares * c[:, None, None], axis=(0, 1))
             root = np.sqrt(_over(after, before))
             out: FloatArray = self.drawn.varying * np.outer(root, root)
+            flat, each = rows.reshape(-1, self.d), np.repeat(c, r)
             if not self.guess.sign_symmetric:  # bias from clipping beyond one factor per direction
-                flat = rows.reshape(-1, self.d)
-                clipped = (flat * np.repeat(c, r)[:, None]).T @ flat / len(flat)
+                clipped = (flat * each[:, None]).T @ flat / len(flat)
                 if "outer" not in self._grams:
                     self._grams["outer"] = flat.T @ flat / len(flat)
                 bias = clipped - self._grams["outer"] * np.outer(root, root)  # sampling error is in both
                 out = out + bias - np.diag(np.diag(bias))
             out[np.diag_indices(self.d)] += float(c.mean()) * constant
+            out = at.out(at.out(out).T)
+            if at.offset.any():
+                beside = np.outer(at.out(each @ flat / len(flat)), at.offset)
+                out = out + beside + beside.T + float(c.mean()) * np.outer(at.offset, at.offset)
             return out
 
         return SimulatedPopulation((self.d, self.d), self.n, norms, mean, symmetric=True)
@@ -303,14 +240,17 @@ class SimulatedUnits:
     def vectors(self) -> Population:
         """Return the population of rows: their norms, and the mean of a public sample's clipped rows.
 
-        The mean is set to 0 unless it clearly exceeds the sampling error of the sample.
+        Around 0, it is set to 0 unless it clearly exceeds the sampling error of the sample. In a table, the sample
+        has the table's means exactly.
         """
-        rows = self.guess.rows[:, 0]
+        rows = self.at.rows.mean(axis=1)
 
         def norms(centre: FloatArray) -> FloatArray:
             return _root(np.sum((rows - centre) ** 2, axis=1))
 
         def mean(c: FloatArray) -> FloatArray:
+            if self.place is not None:
+                return np.asarray(np.mean(rows * c[:, None], axis=0), dtype=np.float64)
             if self.guess.sign_symmetric:
                 return np.zeros(self.d)
             clipped = rows * c[:, None]
@@ -322,14 +262,27 @@ class SimulatedUnits:
 
     def variances(self, U: FloatArray, *, entries: slice = slice(None)) -> Population:
         """Return the population of u_j^T A_i u_j and the rest of the trace."""
-        along = np.mean(self.guess.along(U) ** 2, axis=1) + self.guess.constant @ U**2
-        trace = np.mean(np.sum(self.guess.rows**2, axis=2), axis=1) + float(self.guess.constant.sum())
+        along = np.mean(self.at.along(U) ** 2, axis=1) + np.sum(U * self._constant(U), axis=0)
+        constant = float(np.trace(self._constant(np.eye(self.d)))) if self.guess.constant.any() else 0.0
+        trace = np.mean(np.sum(self.at.rows**2, axis=2), axis=1) + constant
         values = np.column_stack([along, trace - along.sum(axis=1)])[:, entries]
 
         def norms(centre: FloatArray) -> FloatArray:
             return _root(np.sum((values - centre) ** 2, axis=1))
 
         return SimulatedPopulation(values.shape[1:], self.n, norms, lambda c: np.mean(values * c[:, None], axis=0))
+
+    def _constant(self, V: FloatArray) -> FloatArray:
+        """Return the part common to all units, times the columns V."""
+        if not self.guess.constant.any():
+            return np.zeros_like(V)
+        out: FloatArray = self.at.out(self.guess.constant[:, None] * self.at.into(V))
+        return out
+
+    def _varying(self, V: FloatArray) -> FloatArray:
+        """Return the mean of the rest over all units, times the columns V."""
+        out = self.at.out(self.drawn.times(self.at.into(V)))
+        return out + np.outer(self.at.offset, self.at.offset @ V) if self.at.offset.any() else out
 
     def _damp(self, columns: FloatArray) -> FloatArray:
         if self.directions is None:
@@ -338,12 +291,12 @@ class SimulatedUnits:
 
     def _gram(self) -> FloatArray:
         """Return the inner products of the rows of each unit, for all units of the sample."""
-        rows = self.guess.rows
+        rows = self.at.rows
         if "plain" not in self._grams:
             self._grams["plain"] = rows @ rows.transpose(0, 2, 1)
         if self.directions is None:
             return self._grams["plain"]
-        inside = self.guess.along(self.directions)
+        inside = self.at.along(self.directions)
         return self._grams["plain"] - (1 - self.factor**2) * (inside @ inside.transpose(0, 2, 1))
 
     def _clipping_effect(self, V: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
@@ -355,7 +308,7 @@ class SimulatedUnits:
         if not self.guess.sign_symmetric:
             out: FloatArray = np.linalg.pinv(before, hermitian=True) @ after
             return out
-        U = np.linalg.eigh(V.T @ self.drawn.times(V))[1]
+        U = np.linalg.eigh(V.T @ self._varying(V))[1]
         factors = _over(np.sum(U * (after @ U), axis=0), np.sum(U * (before @ U), axis=0))
         return np.asarray((U * factors) @ U.T, dtype=np.float64)
 

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from eigenveil._typing import BoolArray, IntArray
-from eigenveil.kernels import Columns
+from eigenveil.kernels import Columns, Rescaled
 from eigenveil.sources.layout import Layout
 
-Values: TypeAlias = "npt.NDArray[Any] | sparse.csr_array[Any, Any] | Columns"
+Values: TypeAlias = "npt.NDArray[Any] | sparse.csr_array[Any, Any] | Columns | Rescaled"
 
 BLOCK_BYTES = 4 << 20
 """Approximate maximum size of a block. Larger blocks exceed the cache, and need new memory pages each time."""
@@ -26,9 +26,10 @@ class Block:
 
     Parameters
     ----------
-    values : ndarray, csr_array or Columns of shape (rows, n_columns)
+    values : ndarray, csr_array, Columns or Rescaled of shape (rows, n_columns)
         float64 or float32. An ndarray is C-contiguous; a csr_array has sorted indices and no duplicates; Columns
-        become an ndarray by `np.asarray`. Units that are matrices come in an ndarray of shape (units, d, d).
+        and Rescaled become an ndarray by `np.asarray`. Units that are matrices come in an ndarray of shape
+        (units, d, d).
     offsets : int64 array, optional
         Only if units are people: rows ``offsets[u]:offsets[u + 1]`` belong to person u.
 

@@ -28,7 +28,19 @@ from eigenveil.errors import InvalidInputError, NotDisjointError
 from eigenveil.mechanisms.noise.byte_source import SeededBytes
 from eigenveil.mechanisms.noise.exact_noise import gaussian_integers
 from eigenveil.mechanisms.noise.veil import Veil
-from eigenveil.operators import Matrices, MeanRows, Operator, Products, Squares, Tensor, Variances, made_of_rows
+from eigenveil.operators import (
+    Matrices,
+    MeanRows,
+    Operator,
+    PeopleOperator,
+    Products,
+    RowsOperator,
+    Squares,
+    Tensor,
+    Variances,
+    made_of_rows,
+)
+from eigenveil.operators.rescaled import rescaled
 from eigenveil.privacy.budget import Budget
 from eigenveil.privacy.relation import Relation
 from eigenveil.sources import Block
@@ -148,8 +160,12 @@ class Units:
         return SampledPopulation(self.operator, tensor, plan=self.plan, engine=self.engine, passes=self.passes)
 
     def shifted(self, shift: FloatArray) -> Units:
-        """Return these units with `shift` subtracted from every row."""
+        """Return these units with `shift` subtracted from every row. Raises an error if units have no rows."""
         return replace(self, operator=self.operator.shifted(shift))
+
+    def rescaled(self, scale: FloatArray) -> Units:
+        """Return these units with every column divided by its scale, in single precision."""
+        return replace(self, operator=rescaled(rows_of(self.operator), scale))
 
     def projected(self, removed: FloatArray) -> Units:
         """Return the units P A_i P, P = I - removed removed^T; `removed` (d, i) has orthonormal columns."""
@@ -252,6 +268,16 @@ class Units:
         Z = gaussian_integers(1 << 24, self.d * columns, stream).reshape(self.d, columns) / 2.0**24
         Q: FloatArray = np.linalg.qr(self.inside(Z))[0]
         return Q
+
+
+def rows_of(operator: Operator) -> RowsOperator | PeopleOperator:
+    """Return the operator of units that consist of rows, or raise."""
+    if not made_of_rows(operator):
+        raise InvalidInputError(
+            "units given as matrices have no rows, so they cannot be centred or scaled.",
+            hint="Use center=False and scale=None, or give rows or people.",
+        )
+    return operator
 
 
 @dataclass(frozen=True)

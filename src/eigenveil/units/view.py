@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol, Self
 
-from eigenveil._typing import FloatArray
+from eigenveil._typing import FloatArray, IntArray
 from eigenveil.engines import LeftOut, Population
 from eigenveil.engines.sampled import Passes
+from eigenveil.mechanisms.columns import NumbersByColumn
 from eigenveil.mechanisms.noise.veil import Veil
 from eigenveil.privacy.budget import Budget
 
@@ -65,6 +67,18 @@ class PrivateUnits(Protocol):
 
     def shifted(self, shift: FloatArray) -> Self:
         """Return these units with `shift` subtracted from every row."""
+
+    def rescaled(self, scale: FloatArray) -> Self:
+        """Return these units with every column divided by its scale."""
+
+    def sampled(self, rate: float) -> Iterator[Self]:
+        """Yield a fresh Poisson sample of these units for every round."""
+
+    def columns(self, columns: IntArray, *, squared: bool = False) -> NumbersByColumn:
+        """Return some columns of the mean rows of units, or of the means of their squared rows, as populations."""
+
+    def squares(self, columns: IntArray, weights: FloatArray, most: float) -> Population:
+        """Return the population of the mean squares of units in some columns, weighted and clipped at `most`."""
 
     def damped(self, directions: FloatArray, factor: float) -> Self:
         """Return the units M A_i M, M = I - (1 - factor) D D^T, D orthonormal."""

@@ -450,7 +450,7 @@ def test_damaged_or_missing_checkpoints(rows, tmp_path):
     stream.add(rows[:400])
     stream.save(tmp_path / "s")
     text = (tmp_path / "s").read_text()
-    for damage in (text[:100], "[]", "{}", text.replace('"schema": 6', '"schema": 9'), text.replace('"V"', '"W"')):
+    for damage in (text[:100], "[]", "{}", text.replace('"schema": 7', '"schema": 9'), text.replace('"V"', '"W"')):
         (tmp_path / "s").write_text(damage)
         with pytest.raises(InvalidInputError):
             TrackedStream.load(tmp_path / "s")
@@ -787,7 +787,7 @@ def test_default_batches_and_a_warning_for_small_ones(rows):
     stream = stream_of(batch_size=None)
     assert stream.batch_size is None
     stream.add(rows)
-    assert stream.batch_size == default_batch_size(D, D, mu=stream.budget.mu)
+    assert stream.batch_size == default_batch_size(D, stream.options, mu=stream.budget.mu)
     with pytest.warns(UserWarning, match="would help"):
         stream_of(batch_size=5).add(rows[:12])
 

@@ -1,3 +1,4 @@
+import math
 import warnings
 
 import numpy as np
@@ -10,7 +11,7 @@ import eigenveil as ev
 from eigenveil.algorithms.tracked import TRACKED, TrackedOptions, Tuning, tracked_pca
 from eigenveil.errors import BudgetExceededError, InvalidInputError
 from eigenveil.operators import samples
-from eigenveil.privacy import Budget, Ledger
+from eigenveil.privacy import Budget, Ledger, Purpose
 from eigenveil.units import Units
 from support.veils import WatchedVeil, worst_ratio
 
@@ -179,6 +180,22 @@ def test_for_k_equal_to_d_sigma_itself_is_bought():
     assert ev.metrics.zeta(release.components[:1], data.covariance) < 0.1
 
 
+@pytest.mark.parametrize(
+    ("n", "relation"), [(150, "add-remove"), (700, "add-remove"), (700, "replace"), (20_000, "replace")]
+)
+def test_the_share_of_sigma_follows_from_its_noise(n, relation):
+    """With few units it grows until the largest eigenvalue of the noise is a tenth of the radius."""
+    d = 12
+    X = np.random.default_rng(0).normal(size=(n, d)) * np.sqrt(DECAY[:d])
+    release = quietly(X, 2, epsilon=1.0, delta=1e-6, relation=relation, random_state=0)
+    entries = [entry for entry in release.ledger.entries if entry.purpose is Purpose.COMPONENTS]
+    whole = sum(entry.mu**2 for entry in entries)
+    share = sum(entry.mu**2 for entry in entries if entry.what.startswith("Sigma")) / whole
+    sum_noise = {"add-remove": 1, "replace": 2}[relation] / math.sqrt(whole)
+    edge = 2 * math.sqrt(d) * sum_noise / math.sqrt(2) / release.diagnostics.n_hat
+    assert share == pytest.approx(min(max((edge / 0.1) ** 2, 0.25), 0.9))
+
+
 def test_with_more_units_less_is_clipped():
     """The radius of least loss grows with n, so the bias of clipping goes to 0, as noise does."""
     X = np.random.default_rng(3).normal(size=(100_000, 30)) * np.sqrt(DECAY)
@@ -344,6 +361,9 @@ def test_an_invalid_spectrum_is_refused_and_nothing_is_drawn(spectrum, said):
         {"curve_share": 0.0},
         {"curve_share": 1.0},
         {"sigma_share": 1.5},
+        {"most_sigma": 1.5},
+        {"noise_goal": 0.0},
+        {"scaled_share": 1.0},
         {"inside": 0.0},
         {"inside": 2.0},
         {"least_gap": float("nan")},

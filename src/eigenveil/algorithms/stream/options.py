@@ -7,8 +7,11 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
+import numpy as np
+
 from eigenveil._checks import whole
 from eigenveil.algorithms.open_units import check_k
+from eigenveil.algorithms.standard import Standard
 from eigenveil.errors import InvalidInputError
 from eigenveil.privacy import Ledger, Purpose
 
@@ -35,6 +38,8 @@ class StreamOptions:
     ids_never_return: bool
     columns: list[str | int] | None
     random_state: int | None
+    center: bool = False
+    scaled: list[int] | None = None
 
     def __post_init__(self) -> None:
         check_k(self.k, self.k if isinstance(self.k, int) and self.k >= 1 else 1)
@@ -68,6 +73,12 @@ class StreamOptions:
     def growth(self) -> float:
         """Factor by which the variance of earlier estimates grows with every batch."""
         return 1.0 if math.isinf(self.memory) else self.memory / (self.memory - 1)
+
+    @property
+    def standard(self) -> Standard:
+        """How rows are centred and scaled."""
+        private = np.array([] if self.scaled is None else self.scaled, dtype=np.int64)
+        return Standard(buy_mean=self.center, private=private)
 
     def tracked(self, d: int) -> int:
         """Return the number of tracked directions for `d` columns."""

@@ -14,15 +14,16 @@ from eigenveil.algorithms.stream.batch import OpenBatch, Seen
 from eigenveil.algorithms.stream.blocks import Schema
 from eigenveil.algorithms.stream.checkpoint import Checkpoint, pack, pack_hashes, unpack, unpack_hashes
 from eigenveil.algorithms.stream.options import StreamOptions
-from eigenveil.algorithms.stream.round import StreamProgress
+from eigenveil.algorithms.stream.round import Located, StreamProgress
 from eigenveil.algorithms.tracked.state import State
 from eigenveil.errors import InvalidInputError
 from eigenveil.mechanisms import SeededBytes
 from eigenveil.privacy import Budget, Ledger, Relation
 from eigenveil.privacy.ledger import as_account
 
-_SCHEMA = 6
+_SCHEMA = 7
 _ARRAYS = ("V", "eigenvalues", "outside", "inside")
+_LOCATED = ("mean", "spread", "scale", "errors")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -102,6 +103,7 @@ class PublicRecord:
             "warnings": [one.to_plain() for one in self.warnings],
             "drift": self.progress.drift,
             "state": None if state is None else _pack_state(state),
+            "located": None if self.progress.located is None else _pack_located(self.progress.located),
             "seeded_position": self.seeded_position,
             "key_hash": self.key_hash,
             "mark": self.mark,
@@ -125,6 +127,8 @@ class PublicRecord:
             width, names = plain["columns"]
             schema = (int(width), None if names is None else tuple(names))
         state = None if plain["state"] is None else _unpack_state(plain["state"])
+        located = None if plain["located"] is None else _unpack_located(plain["located"])
+        rounds, drift = int(plain["rounds"]), float(plain["drift"])
         return cls(
             options=options,
             prepared=_mapping(plain["prepared"]),
@@ -132,7 +136,7 @@ class PublicRecord:
             closed_slots=int(plain["closed_slots"]),
             open_slots=int(plain["open_slots"]),
             closing=plain["closing"],
-            progress=StreamProgress(state, int(plain["rounds"]), float(plain["drift"]), dict(plain["last"])),
+            progress=StreamProgress(state, rounds, drift, dict(plain["last"]), located),
             warnings=tuple(map(ReleaseWarning.from_plain, plain["warnings"])),
             seeded_position=None if options.random_state is None else int(plain["seeded_position"]),
             key_hash=plain["key_hash"],
@@ -257,3 +261,13 @@ def _pack_state(state: State) -> dict[str, Any]:
 def _unpack_state(plain: Mapping[str, Any]) -> State:
     """Return the state that `_pack_state` wrote."""
     return State(rest=float(plain["rest"]), **{name: unpack(plain[name]) for name in _ARRAYS})
+
+
+def _pack_located(located: Located) -> dict[str, Any]:
+    """Return mean and scales as JSON values."""
+    return {"noise": located.noise, **{name: pack(getattr(located, name)) for name in _LOCATED}}
+
+
+def _unpack_located(plain: Mapping[str, Any]) -> Located:
+    """Return what `_pack_located` was given."""
+    return Located(noise=float(plain["noise"]), **{name: unpack(plain[name]) for name in _LOCATED})

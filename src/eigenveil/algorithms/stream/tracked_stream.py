@@ -4,6 +4,7 @@ TrackedStream(arrivals, k, mu, B):
   0  every arriving row takes a slot; invalid rows, and rows of an id that has been seen, leave their slots empty
   1  a batch closes after exactly B slots; it is charged mu, the whole budget, in parallel with all other batches
   2  n_hat <- noisy count of the slots that are not empty                          # 1 % of mu^2
+     frame, mean and scales from the first batch (see `standard`), if wanted; means around the last one from others
   3  buy the answer to one question of tracked PCA with the rest:
        in the first three batches: about all tracked directions; earlier estimates do not count
        later: about the first k directions, damped inside their span; earlier estimates count, with their variance
@@ -23,7 +24,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from eigenveil.algorithms.diagnostics import StreamDiagnostics
-from eigenveil.algorithms.release import Release, signed
+from eigenveil.algorithms.release import Release
 from eigenveil.algorithms.release_warnings import Warned, empty_slots, show, small_batches
 from eigenveil.algorithms.stream.batch import USE_CHECKPOINTS, OpenBatch, Seen
 from eigenveil.algorithms.stream.blocks import BlockReader, Schema, bind_block, noting_rows, refuse_unprepared
@@ -76,13 +77,17 @@ class TrackedStream(Uncopied):
         Declare that no person has rows in two batches. The ids of closed batches are then not kept.
     columns : list of str or int, optional
         Columns of a block to use. None: all.
+    center : bool
+        Whether to subtract a private mean, on which every batch spends at most 5 % of its mu^2.
+    scaled : list of int, optional
+        Positions of columns to divide by private scales of the first batch.
     random_state : int, optional
         Seed, for tests and teaching. The stream and its releases are then marked "not private".
 
     Attributes
     ----------
     prepared : dict
-        How rows are changed before `add_prepared`, in JSON values; public. `DPPCA` records it and compares.
+        How a `DPPCA` changes rows before it adds them, in JSON values; public.
     ledger : Ledger
         Ledger of the stream.
 
@@ -104,8 +109,7 @@ class TrackedStream(Uncopied):
     batches depend on this unit through releases only. Hence the whole stream is mu-GDP for any number of batches
     (adaptive parallel composition), and so (epsilon, delta)-DP. All else is post-processing of releases.
 
-    *Divisor.* Dividing by the public B would be private. But if most slots are empty (people who return), the
-    radius search never reaches half of B. So a count of the other slots is bought with 1 % of mu^2.
+    *Divisor.* Dividing by the public B would be private, but if most slots are empty, no search reaches half of B.
 
     *Copies.* A stream can be neither copied nor pickled. A forked process cannot add rows, unless
     ``stream.ledger.adopt()`` declares there that the original adds none. Of all streams that share a checkpoint,
@@ -148,6 +152,8 @@ class TrackedStream(Uncopied):
         units: Literal["rows", "people"] = "rows",
         ids_never_return: bool = False,
         columns: Sequence[str | int] | None = None,
+        center: bool = False,
+        scaled: list[int] | None = None,
         random_state: int | None = None,
         engine: Engine | None = None,
     ) -> None:
@@ -162,6 +168,8 @@ class TrackedStream(Uncopied):
             ids_never_return=ids_never_return,
             columns=None if columns is None else [c if isinstance(c, str) else int(c) for c in columns],
             random_state=random_state,
+            center=center,
+            scaled=scaled,
         )
         self.budget = Budget.from_epsilon_delta(epsilon, delta)
         self._engine = LocalEngine() if engine is None else engine
@@ -176,8 +184,6 @@ class TrackedStream(Uncopied):
         self._attach(Ledger(self.budget, relation=Relation.EMPTY_SLOT), source)
         declare_public(self.ledger, self.options)
         self._seen = Seen(self._veil.fresh_key(), forget=ids_never_return)
-
-    # -- input -----------------------------------------------------------------------------------
 
     def add(self, block: Any, *, units: Any = None) -> None:
         """Add rows. Batches that become full on the way close, and their releases are made.
@@ -195,19 +201,17 @@ class TrackedStream(Uncopied):
         ------
         InvalidInputError
             Columns or ids are not as expected; in files and lists, all columns are checked first. Or a `DPPCA`
-            changes the rows of this stream (`prepared`). If a generator raises after some rows, a note of the
-            exception says how many were taken.
+            changes the rows of this stream. If a generator raises, a note says how many rows were taken.
         """
         refuse_unprepared(self.prepared)
         self.add_prepared(block, units=units)
 
     def add_prepared(self, block: Any, *, units: Any = None) -> None:
-        """Add rows as `add` does, after the caller has changed them as `prepared` says."""
+        """Add rows that the caller has changed as `prepared` says."""
         self.ledger.refuse_copy()
         source, ids = self._reader.open(block, units)
         if self._reader.check_columns(source):
-            assert self.batch_size is not None, "the number of columns is known"
-            show(self._warned.keep(small_batches(self.batch_size, curve_count_noise(self.budget.mu))))
+            show(self._warned.keep(small_batches(self.batch_size or 0, curve_count_noise(self.budget.mu))))
         bind_block(self.ledger, units)
         start = 0
         with noting_rows(lambda: self.arrivals):
@@ -220,8 +224,6 @@ class TrackedStream(Uncopied):
         """Add rows as `add` does, and return the stream."""
         self.add(block, units=units)
         return self
-
-    # -- output ----------------------------------------------------------------------------------
 
     @property
     def arrivals(self) -> int:
@@ -236,10 +238,10 @@ class TrackedStream(Uncopied):
     @property
     def batch_size(self) -> int | None:
         """Number of slots in a batch. None if it depends on the number of columns, which is not yet known."""
-        fixed, schema = self.options.batch_size, self._reader.schema
+        fixed, schema = self.options.batch_size, self.schema
         if fixed is not None or schema is None:
             return fixed
-        return default_batch_size(schema[0], self.options.tracked(schema[0]), mu=self.budget.mu)
+        return default_batch_size(schema[0], self.options, mu=self.budget.mu)
 
     @property
     def schema(self) -> Schema | None:
@@ -258,16 +260,15 @@ class TrackedStream(Uncopied):
 
     def release(self) -> Release:
         """Return the components as of the last closed batch. The ledger is that of the stream, and still grows."""
-        k, progress, state = self.options.k, self._progress, self._progress.state
+        progress, state = self._progress, self._progress.state
         if state is None:
             raise InvalidInputError(
                 f"expected at least one closed batch that was not interrupted, got {self.arrivals} arrivals.",
                 hint=f"Add more rows first, or choose a smaller batch_size (now {self.batch_size}).",
             )
-        return Release(
-            algorithm="tracked stream",
-            components=signed(np.ascontiguousarray(state.V[:, :k].T)),
-            eigenvalues=state.eigenvalues[:k],
+        return progress.release(
+            self.options,
+            state,
             ledger=self.ledger,
             diagnostics=StreamDiagnostics(self.batches, self.batch_size, progress.rounds, **progress.last),
             warnings=tuple(self._warned.values()),
@@ -276,8 +277,6 @@ class TrackedStream(Uncopied):
     def __repr__(self) -> str:
         size = self.batch_size
         return f"<TrackedStream: {self.arrivals} arrivals, {self.batches} batches of {size}, {self.ledger!r}>"
-
-    # -- checkpoints -----------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a checkpoint, and update it with every batch that closes from now on.
@@ -366,6 +365,7 @@ class TrackedStream(Uncopied):
                 new = self._warned.keep(empty_slots(slots, counted, people=self.options.people))
                 # 3, 4
                 self._progress = buy_round(units, self._progress, self.options, counted, slots=slots, mu=mu)
+                new += self._warned.keep(self._progress.warnings(self.options, self._reader.schema))
         finally:
             self._rounds.finish()
         if self._checkpoint is not None:

@@ -3,9 +3,12 @@
 TrackedPCA({A_i}, k, mu):
   1  n_hat <- noisy count of valid units, with one of invalid units                        # 1 % of mu^2
      if units are people, or columns have groups: noisy counts of excluded rows and values # 0.5 %
-     if rows are to be centred: a private mean, subtracted from every row                  # 8 %
-  2  state <- Sigma itself, with 25 % of the rest, clipped at the radius of least expected loss
+     if rows are to be centred or scaled: their frame, and a mean in it, subtracted from every row; columns to be
+     scaled are divided by their rough spread (see `standard`)
+  2  state <- Sigma itself, clipped at the radius of least expected loss, with 25 % of the rest; with up to 90 %,
+       until the largest eigenvalue of its noise is a tenth of the radius; with 85 % if scales are taken from it
        (above 1024 columns: four rounds from a random start)
+     scales <- roots of the diagonal of Sigma; Sigma and the units are divided by them
   3  repeat: buy the curve of norms of a last round (the first k directions, damped inside their span)
        if the centre is still far from the units' mean, and the distance has halved: ask that question with 3 % of
          what is left
@@ -30,20 +33,20 @@ import numpy as np
 import numpy.typing as npt
 
 from eigenveil._checks import whole
+from eigenveil._typing import IntArray
 from eigenveil.algorithms.algorithm import Algorithm, Options
 from eigenveil.algorithms.bounds import declared_spectrum
 from eigenveil.algorithms.counting import (
     COUNT_SHARE,
     LEFT_OUT_SHARE,
-    MEAN_SHARE,
     buy_census,
     buy_left_out,
-    buy_mean,
 )
 from eigenveil.algorithms.diagnostics import (
     Followed,
     LeftOutDiagnostics,
     Round,
+    Tail,
     TrackedDiagnostics,
     TrackedPeopleDiagnostics,
 )
@@ -52,16 +55,21 @@ from eigenveil.algorithms.release import Release, signed
 from eigenveil.algorithms.release_warnings import (
     bad_units,
     clipped_variances,
+    few_carry_much,
     lost_in_noise,
     no_spread,
     rows_left_out,
     too_few_units,
     unknown_values,
 )
+from eigenveil.algorithms.standard import ColumnScales, Standard, standardise, standardised_release, with_declared
+from eigenveil.algorithms.tails import tail_of
+from eigenveil.algorithms.tracked.leading import settled
 from eigenveil.algorithms.tracked.loss import unconverged
 from eigenveil.algorithms.tracked.question import Asking, Purse, Question
-from eigenveil.algorithms.tracked.state import State
+from eigenveil.algorithms.tracked.state import Sigma, State, noise_edge
 from eigenveil.algorithms.tracked.tuning import DEFAULT, SMALLEST, Tuning
+from eigenveil.algorithms.uncertainty import hidden_variance
 from eigenveil.algorithms.variances import buy_variances
 from eigenveil.engines import Asked, LeftOut, Population, read_ahead
 from eigenveil.mechanisms.norm_curve import NormCurve
@@ -70,13 +78,14 @@ from eigenveil.privacy import Purpose, split_mu
 from eigenveil.units import PrivateUnits
 
 VARIANCES_SHARE = 0.02
+_NONE: IntArray = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrackedOptions(Options):
     """Options of `tracked_pca`."""
 
-    center: bool = False
+    standard: Standard = field(default_factory=Standard)
     spectrum: npt.ArrayLike | None = None
     oversampling: int = 10
     tuning: Tuning = DEFAULT
@@ -160,49 +169,52 @@ def tracked_pca(
     <Release of tracked: NOT PRIVATE: seeded: ...>
     """
     refuse_unknown(tracked_pca, arguments)
-    options = TrackedOptions(center=center, spectrum=spectrum, oversampling=oversampling, tuning=tuning)
+    options = TrackedOptions(
+        standard=Standard(buy_mean=center), spectrum=spectrum, oversampling=oversampling, tuning=tuning
+    )
     return TRACKED.release(samples, k, options, epsilon=epsilon, delta=delta, **arguments)
 
 
 def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
     """Run steps 1 to 4 with the whole budget of the units."""
     spectrum = declared_spectrum(options.spectrum, k, units.d)
+    units = with_declared(units, options.standard)
     left_out = units.left_out()
-    shares = [
-        COUNT_SHARE,
-        LEFT_OUT_SHARE * (left_out is not None),
-        MEAN_SHARE * options.center,
-        VARIANCES_SHARE * (spectrum is None),
-    ]
-    mu_count, mu_left_out, mu_mean, mu_variances, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
+    shares = [COUNT_SHARE, LEFT_OUT_SHARE * (left_out is not None), VARIANCES_SHARE * (spectrum is None)]
+    mu_count, mu_left_out, mu_variances, mu = split_mu(units.budget.mu, [*shares, 1 - sum(shares)])
     # 1
     first = _read_first(units, options, left_out)
     number = buy_census(units, mu=mu_count, population=first)
     lost = buy_left_out(units, left_out, mu=mu_left_out)
-    n_hat, mean = number.good.value, None
-    if options.center:
-        mean, units = buy_mean(units, n_hat=n_hat, mu=mu_mean)
+    n_hat = number.good.value
+    by_sigma = units.d <= options.tuning.widest_sigma
+    ready = standardise(units, options.standard, n_hat=n_hat, mu=mu, by_sigma=by_sigma)
     # 2 and 3
-    tracked = TrackedRun(Asking(units, k, n_hat, Purse(mu), options.tuning), options.oversampling)
+    asking = Asking(ready.units, k, n_hat, Purse(ready.mu), options.tuning)
+    tracked = TrackedRun(asking, options.oversampling, options.standard.private if by_sigma else _NONE)
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         state = tracked.buy_state()
+    if tracked.scales is not None:
+        ready = ready.scaled_by(tracked.scales)
+    units = ready.units
     # 4
     components = signed(np.ascontiguousarray(state.V[:, :k].T))
     if spectrum is None:
         guess = state.eigenvalues[:k]
         rest = None if state.sigma is None else state.total - float(guess.sum())
         bought = buy_variances(units, components, guess=guess, rest=rest, n_hat=n_hat, mu=mu_variances)
-        order = np.argsort(-bought.explained, kind="stable")
-        eigenvalues, variances = bought.explained[order], bought.in_order(order)
+        order, variances = settled(bought)
+        eigenvalues = variances.explained
     else:
         units.veil.ledger.declare(
             f"spectrum, {spectrum.size} eigenvalues", note="declared by the caller", purpose=Purpose.VARIANCES
         )
         order = np.arange(k)
         eigenvalues, variances = spectrum[:k].copy(), None
-    found = too_few_units(n_hat, tracked.count_noise)
+    too_few = too_few_units(n_hat, tracked.count_noise)
     everyone = n_hat + number.bad.value
-    found += [*bad_units(n_hat, number.bad), *rows_left_out(everyone, lost), *unknown_values(everyone, lost)]
+    found = [*too_few, *bad_units(n_hat, number.bad)]
+    found += [*rows_left_out(everyone, lost), *unknown_values(everyone, lost)]
     if variances is not None:
         found += [*no_spread(variances), *lost_in_noise(variances), *clipped_variances(variances)]
     diagnostics = TrackedDiagnostics(
@@ -213,19 +225,22 @@ def run(units: PrivateUnits, k: int, options: TrackedOptions) -> Release:
         expected_zeta=tracked.expected_zeta,
         passes=units.passes.made,
         followed=_followed(state, order),
+        tail=tracked.sigma_tail,
     )
-    return Release(
+    if variances is not None and not too_few:  # with too few units nothing is known of any tail
+        found += few_carry_much(hidden_variance(diagnostics, variances, units.d))
+    release = Release(
         algorithm="tracked",
         components=components[order],
         eigenvalues=eigenvalues,
         variances=variances,
-        mean=mean,
         ledger=units.veil.ledger,
         diagnostics=diagnostics
         if lost is None
         else TrackedPeopleDiagnostics(**diagnostics, left_out=LeftOutDiagnostics.of(lost)),
         warnings=tuple(found),
     )
+    return standardised_release(release, ready, options.standard)
 
 
 TRACKED = Algorithm(name="tracked", options=TrackedOptions, run=run, variances=True)
@@ -245,6 +260,8 @@ class TrackedRun:
         Diagnostics of every round so far.
     sigma_kept : float, optional
         Share of the units that the release of Sigma left unchanged. None if Sigma was not bought.
+    sigma_tail : Tail, optional
+        How far out units lie, by the curve of norms of Sigma.
     count_noise : float
         Standard deviation of the noise on counts in the first curve of norms.
     expected_zeta : float
@@ -253,8 +270,11 @@ class TrackedRun:
 
     asking: Asking
     oversampling: int
+    scaled: IntArray = field(default_factory=lambda: _NONE)
+    scales: ColumnScales | None = None
     rounds: list[Round] = field(default_factory=list)
     sigma_kept: float | None = None
+    sigma_tail: Tail | None = None
     count_noise: float = math.nan
     expected_zeta: float = math.nan
 
@@ -265,10 +285,36 @@ class TrackedRun:
         most = min(max(k + 1, d // 2), d)
         if d > asking.tuning.widest_sigma:
             return self.buy_refined(self.buy_random_start(min(k + spare, most)))
-        sigma, curve, clip = asking.buy_sigma(asking.tuning.sigma_share if k < d else 1.0)
-        self.sigma_kept, self.count_noise = clip.kept, curve.count_noise
+        share = 1.0 if k == d else self.sigma_share()
+        sigma, curve, clip = asking.buy_sigma(share)
+        if self.scaled.size:
+            sigma = self.rescale(sigma)
+        self.sigma_kept, self.sigma_tail, self.count_noise = clip.kept, tail_of(curve), curve.count_noise
         state = State.of_sigma(sigma, min(k + min(spare, 2 * k), most))
         return self.buy_refined(state) if k < d else state
+
+    def sigma_share(self) -> float:
+        """Return the share of what is left that Sigma gets. It depends on n_hat, d, mu and the relation only.
+
+        The noise on Sigma falls with the square root of the share. So `noise_goal` is reached with the square of
+        (noise if all were spent / goal). With few units a later question gains less than that: its directions
+        would be noise.
+        """
+        asking, tuning = self.asking, self.asking.tuning
+        if self.scaled.size:
+            return tuning.scaled_share
+        edge = noise_edge(asking.units.d, asking.noise(asking.purse.mu) / math.sqrt(2))
+        return min(max((edge / tuning.noise_goal) ** 2, tuning.sigma_share), tuning.most_sigma)
+
+    def rescale(self, sigma: Sigma) -> Sigma:
+        """Take the scales from the diagonal of Sigma, and return Sigma of the units divided by them."""
+        noise = math.sqrt(2 * sigma.variance)
+        variances = np.diag(sigma.matrix)[self.scaled]
+        self.scales = ColumnScales.of(
+            len(sigma.matrix), self.scaled, variances, noise=noise, n_hat=self.asking.n_hat
+        )
+        self.asking.units = self.asking.units.rescaled(self.scales.scale)
+        return sigma.divided(self.scales.scale)
 
     def buy_random_start(self, followed: int) -> State:
         """Run step 2 from random directions. Earlier estimates do not count, since nothing has converged."""
@@ -286,7 +332,8 @@ class TrackedRun:
             last = Question.narrow(state, k, tuning)
             curve = last.buy_curve(asking, asking.purse.spend(tuning.curve_share), self.name("next"))
             if not wide and math.isinf(before):
-                self.count_noise = curve.count_noise
+                # in scaled fits the curve of Sigma is the more precise one
+                self.count_noise = float(np.fmin(self.count_noise, curve.count_noise))
             clip = last.clip(asking, curve, asking.purse.mu * math.sqrt(asking.purse.left))
             open_ = unconverged(state, k, clip.loss, tuning)
             if tuning.near * min(clip.radius, 2.5 * curve.median) ** 2 < last.distance < before / 2:
@@ -318,6 +365,7 @@ class TrackedRun:
                 offset=mean.offset,
                 inside=question.inside,
                 columns=tuple(float(weight) for weight in question.columns),
+                tail=None if curve is None else tail_of(curve),
             )
         )
         return question.state.learned(answer)
@@ -332,13 +380,13 @@ def _read_first(units: PrivateUnits, options: TrackedOptions, left_out: LeftOut 
 
     Return None if nothing is read ahead, because the next population is not yet known.
     """
-    if not options.center and units.d > options.tuning.widest_sigma:
+    if options.standard.buys or units.d > options.tuning.widest_sigma:
         if left_out is None:
             return None
         first: Population = units.block(np.eye(units.d, 1))
         edges = np.array([np.inf])
     else:
-        first = units.vectors() if options.center else units.matrices()
+        first = units.matrices()
         edges = np.append(EDGES, np.inf)
     read_ahead(Asked(first, np.zeros(first.shape), edges), beside=left_out)
     return first

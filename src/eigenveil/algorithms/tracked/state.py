@@ -31,6 +31,11 @@ class Sigma:
         """Largest eigenvalue of a matrix of this noise."""
         return noise_edge(len(self.matrix), math.sqrt(self.variance))
 
+    def divided(self, scale: FloatArray) -> Sigma:
+        """Return the release for columns divided by `scale`. The variance is that of a typical entry."""
+        size = float(np.exp(4 * np.mean(np.log(scale))))
+        return Sigma(self.matrix / np.outer(scale, scale), self.variance / size)
+
     @functools.cached_property
     def eigh(self) -> tuple[FloatArray, FloatArray]:
         """Eigenvalues of the release, smallest first, and its eigenvectors."""

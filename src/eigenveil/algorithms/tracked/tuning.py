@@ -17,7 +17,12 @@ class Tuning:
     Parameters
     ----------
     sigma_share : float
-        Share of the first question, which is about Sigma itself.
+        Minimal share of the first question, which is about Sigma itself.
+    most_sigma, noise_goal : float
+        Maximal share of that question. Up to it, the share is what brings the largest eigenvalue of the noise on
+        Sigma down to `noise_goal` times the radius.
+    scaled_share : float
+        Share of that question if the scales of columns are taken from its diagonal.
     wide_share : float
         Share of a wide round, which also asks about the spare directions.
     curve_share : float
@@ -48,6 +53,9 @@ class Tuning:
     """
 
     sigma_share: float = 0.25
+    most_sigma: float = 0.9
+    noise_goal: float = 0.1
+    scaled_share: float = 0.85
     wide_share: float = 0.25
     curve_share: float = 0.06
     inside: float = 0.2
@@ -62,7 +70,8 @@ class Tuning:
     widest_damping: int = 5000
 
     def __post_init__(self) -> None:
-        shares = (self.sigma_share, self.wide_share, self.curve_share, self.least_kept, *self.pilot_shares)
+        of_sigma = (self.sigma_share, self.most_sigma, self.noise_goal, self.scaled_share)
+        shares = (*of_sigma, self.wide_share, self.curve_share, self.least_kept, *self.pilot_shares)
         others = (self.turning, self.near, self.cheap_noise, self.least_gap)
         if not (all(0 < one < 1 for one in shares) and 0 < self.inside <= 1 and all(one >= 0 for one in others)):
             raise InvalidInputError(f"expected shares between 0 and 1, and no constant below 0, got {self}.")

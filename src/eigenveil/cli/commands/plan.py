@@ -14,6 +14,7 @@ EXAMPLES = "\n\n".join(  # noqa: FLY002
         "eigenveil plan -n 20000 -d 100 -k 5",
         "eigenveil plan -n 20000 -d 100 -k 5 --target .98                # which epsilon?",
         "eigenveil plan -d 100 -k 5 --epsilon 1 --target .98             # how many people?",
+        "eigenveil plan -n 20000 -d 100 -k 5 --scale private            # pays for scales, too",
         "eigenveil plan -n 5000 -d 100 -k 2 --spread 10 --spectrum flat  # 10 rows a person",
     ]
 )
@@ -50,6 +51,11 @@ def command(
             "distance with a decimal point."
         ),
     ] = "rows",
+    center: Annotated[bool, typer.Option(help="Whether the fit buys a private mean.")] = True,
+    scale: Annotated[
+        str,
+        typer.Option(help="Whether the fit buys private scales: none or private. Public scales are free: none."),
+    ] = "none",
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Show the expected energy for each epsilon, or the epsilon or number of people that reach a target.

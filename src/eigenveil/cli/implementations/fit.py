@@ -22,7 +22,7 @@ from eigenveil.cli.arguments import (
     as_scale,
 )
 from eigenveil.cli.console import NOT_PRIVATE, collected_warnings, say, stderr_console, usage_errors, warn
-from eigenveil.cli.plan_only import PlannedFit, show_plan
+from eigenveil.cli.plan_only import PlannedFit, before_spending, show_plan
 from eigenveil.cli.score_map import NO_MAP, buy_score_map, check_groups, request_score_map, score_map_data
 from eigenveil.cli.shown_command import shown_command
 from eigenveil.cli.targets import Targets
@@ -109,10 +109,12 @@ def run(
         if map_request is not None and map_request.groups is not None:
             check_groups(map_request.groups, files, operator, units)
     if plan_only:
-        planned = PlannedFit(request=request, requested=requested, map_request=map_request)
-        show_plan(planned, current, as_json=as_json)
+        show_plan(
+            PlannedFit(request=request, requested=requested, map_request=map_request), current, as_json=as_json
+        )
         return
     targets.check(ledger=ledger, force=force)
+    say("\n".join(before_spending(request)))
     if isinstance(where, LocalEngine):  # the workers of a cluster read the files themselves
         kept = where.keeping(operator)
         assert made_of_rows(kept), "as before"

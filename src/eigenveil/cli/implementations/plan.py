@@ -18,6 +18,8 @@ def run(
     target: float | None,
     spectrum: str,
     spread: str,
+    center: bool,
+    scale: str,
     as_json: bool,
 ) -> None:
     """Run ``eigenveil plan``."""
@@ -31,6 +33,8 @@ def run(
             target=target,
             spectrum=_spectrum(spectrum),
             spread=_spread(spread),
+            center=center,
+            scale=None if scale == "none" else scale,
         )
     if as_json:
         print_json(found.to_dict())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -52,6 +52,12 @@ class Reporter:
         self._estimator = estimator
         self._context = _context_of(estimator)
         self._steps = 0
+
+    def say(self, sentences: Sequence[str]) -> None:
+        """Print sentences, if verbose."""
+        if self.watch is not None:
+            for sentence in sentences:
+                self.watch.say(sentence)
 
     @contextmanager
     def task(self) -> Iterator[None]:

@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from eigenveil._printable import printable
 from eigenveil.estimators.progress.step import Progress
 from eigenveil.operators import PeopleOperator, RowsOperator
 from eigenveil.sources import Block, Partition
@@ -158,6 +159,10 @@ class Watch:
             self._bars = None
             with suppress(OSError, ValueError):
                 bars.stop()
+
+    def say(self, sentence: str) -> None:
+        """Print a sentence."""
+        self._lines.say(printable(sentence))
 
     def say_end(self) -> None:
         """Print what was charged and read in all."""
