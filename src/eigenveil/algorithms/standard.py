@@ -89,8 +89,8 @@ class Standard:
 
     @property
     def most_passes(self) -> int:
-        """Upper bound on passes of `standardise`: the frame, two for a mean, two for mean squares."""
-        frame = frame_passes(centred=self.buy_mean) if self.buys else 0
+        """Upper bound on passes: a count, the frame, two for a mean, two for mean squares."""
+        frame = 1 + frame_passes(centred=self.buy_mean) if self.buys else 0
         return frame + 2 * self.buy_mean + 2 * (self.private.size > 0)
 
     def note(self, *, everywhere: bool) -> str:

@@ -77,7 +77,7 @@ class FitRequest:
     >>> from eigenveil import DPPCA
     >>> request = FitRequest.of(DPPCA(2, algorithm="dp-gauss-1"), np.zeros((10, 5)))
     >>> request.plan().d, request.plan().most_passes
-    (5, 12)
+    (5, 13)
     """
 
     settings: Settings
