@@ -8,7 +8,7 @@ Standardise({A_i}, n_hat, mu):
   5  unless the scales will be taken from Sigma: noisy mean squares of these columns; they are divided by the
      roots                                                                                                 # 10 %
 
-Steps 2 and 3 are skipped where no mean is bought, and step 2 then counts the units by their distance from 0.
+Without a mean to buy, step 3 is skipped, and step 2 counts the units by their distance from 0.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class ColumnScales:
     Parameters
     ----------
     scale, errors : array of shape (d,)
-        ColumnScales in single precision, and their relative standard errors from noise and the number of units.
+        Scales in single precision, and their relative standard errors from noise and the number of units.
     unknown : array of bool
         Columns whose variance noise may explain. Their scale is that of noise, so they have little weight.
     """
